@@ -281,4 +281,10 @@ std::vector<NativeAlgorithm> native_algorithms(const Problem& problem, std::stri
   return found;
 }
 
+Choice native_choice(const Problem& problem, std::string_view library) {
+  const Hosts hosts(problem);
+  const Rules rules = rules_of(library).front();
+  return Composer(problem, hosts, rules.selection).all().take().front().choice;
+}
+
 } // namespace thalweg::planner

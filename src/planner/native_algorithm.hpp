@@ -41,4 +41,7 @@ std::string to_text(const NativeAlgorithm& algorithm);
 /// hosts. Operations commute and are built in.
 std::vector<NativeAlgorithm> native_algorithms(const Problem& problem, std::string_view library);
 
+/// What the first of these rules choose for all ranks, whatever hosts these share.
+Choice native_choice(const Problem& problem, std::string_view library);
+
 } // namespace thalweg::planner

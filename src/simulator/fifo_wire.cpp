@@ -23,14 +23,18 @@ double FifoWire::serve(PortId port, MessageId message, double size, double begin
 double FifoWire::send(ConnectionId connection, double bytes, double begin) {
   const double seconds = bytes / _ports.path(connection).bandwidth;
   if (_traffic == nullptr || seconds == 0) return begin + seconds;
-  return _traffic->connections[_workload.connections[static_cast<std::size_t>(connection)]].occupy(
-      begin, seconds);
+  return connection_of(connection).occupy(begin, seconds);
+}
+
+Occupancy& FifoWire::connection_of(ConnectionId connection) {
+  return _traffic->connections[_workload.connections[static_cast<std::size_t>(connection)]];
 }
 
 Wire::Start FifoWire::start(ConnectionId connection, MessageId message, double bytes, double now) {
   const Path& path = _ports.path(connection);
   Start start{now};
-  double left = now; // when the last byte leaves
+  if (_traffic != nullptr) start.time = connection_of(connection).free_from(now);
+  double left = start.time; // when the last byte leaves
   for (const PortId port : _ports.departure(connection)) {
     const PortState& state = _states[static_cast<std::size_t>(port)];
     if (state.free > start.time) start = {state.free, state.last};

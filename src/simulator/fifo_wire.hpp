@@ -28,6 +28,9 @@ private:
   /// Returns when the last byte has left for a connection, which begins with its first at `begin`.
   double send(ConnectionId connection, double bytes, double begin);
 
+  /// Requires traffic.
+  Occupancy& connection_of(ConnectionId connection);
+
   const Ports& _ports;
   const Workload& _workload;
   EventQueue& _queue;

@@ -1,40 +1,74 @@
 #include "runtime/adapt/call_row.hpp"
 
-#include <limits>
+#include "planner/native_algorithm.hpp"
 
 namespace thalweg::runtime {
 namespace {
 
 /// So many calls of one shape in a row are simulated where others aren't known.
 constexpr std::size_t least_row = 6;
+/// A native call of more messages is simulated as a barrier.
+constexpr std::int64_t most_native_messages = 4096;
+
+algorithms::Skeleton make_native(const algorithms::Problem& problem, std::string_view library) {
+  const planner::Choice choice = planner::native_choice(problem, library);
+  return algorithms::make_skeleton(algorithms::find(choice.algorithm), problem, choice.parameters);
+}
 
 } // namespace
 
 CallRow::CallRow(const Observations& seen, const CalledShape& shape) : _seen(seen) {
-  for (const CalledShape& called : seen.row)
+  for (const RowedCall& called : seen.row)
     add(called, shape);
-  if (std::ranges::none_of(_calls, &Call::is_meant)) _calls.clear();
-  if (_calls.empty())
-    for (std::size_t i = 0; i < least_row && add(shape, shape); ++i) {
-    }
+  if (std::ranges::any_of(_calls, &Call::is_meant)) return;
+  _calls.clear();
+  _planned.clear();
+  for (std::size_t i = 0; i < least_row; ++i)
+    add({shape.key, shape.size, true}, shape);
+  if (_planned.empty()) _calls.clear();
 }
 
-/// Adds a call. Returns whether it is planned.
-bool CallRow::add(const CalledShape& called, const CalledShape& shape) {
+/// Adds a call: a native one, too, if the table has no plan for it any more.
+void CallRow::add(const RowedCall& called, const CalledShape& shape) {
   const planner::Entry* const entry =
       _seen.table.find(called.key.kind, called.key.root, called.size);
-  if (entry == nullptr || entry->native) return false;
-  _calls.push_back({_seen.collective_of(called), &entry->skeleton, called.key == shape.key});
-  return true;
+  if (!called.is_planned || entry == nullptr || entry->native) {
+    const Native& native = native_of(called);
+    _calls.push_back({native.collective, &native.skeleton});
+    return;
+  }
+  _planned.push_back(_calls.size());
+  _calls.push_back(
+      {_seen.collective_of(called.key, called.size), &entry->skeleton, called.key == shape.key});
 }
 
-double CallRow::seconds_with(const algorithms::Skeleton& plan, const Network& network) const {
-  double sum = 0, calls = 0;
-  simulate_all(network, size(), &plan, [&](const Call&, const simulator::Posts&, double seconds) {
-    sum += seconds;
-    ++calls;
+const CallRow::Native& CallRow::native_of(const RowedCall& called) {
+  const auto known = std::ranges::find_if(_natives, [&](const Native& native) {
+    return native.call.key == called.key && native.call.size == called.size;
   });
-  return calls > 0 ? sum / calls : std::numeric_limits<double>::infinity();
+  if (known != _natives.end()) return *known;
+  algorithms::Problem problem = algorithms::make_problem(
+      _seen.collective_of(called.key, called.size), _seen.network, _seen.placement, _seen.library);
+  algorithms::Skeleton skeleton = make_native(problem, _seen.library);
+  if (simulator::simulated_messages(problem, skeleton, {}) > most_native_messages) {
+    problem.collective = {.kind = collective::Kind::barrier, .ranks = problem.collective.ranks};
+    skeleton = make_native(problem, _seen.library);
+  }
+  return _natives.emplace_back(called, problem.collective, std::move(skeleton));
+}
+
+CallSeconds CallRow::seconds_with(const algorithms::Skeleton& plan, const Network& network) const {
+  CallSeconds sum;
+  double calls = 0;
+  simulate_all(network, size(), &plan,
+               [&](const Call& call, const simulator::Posts&, const Taken& taken) {
+                 sum.all += taken.after;
+                 if (!call.is_meant) return;
+                 sum.of_shape += taken.call;
+                 ++calls;
+               });
+  if (calls > 0) sum.call = sum.of_shape / calls;
+  return sum;
 }
 
 } // namespace thalweg::runtime

@@ -2,15 +2,25 @@
 
 #include "runtime/adapt/diagnosis.hpp"
 #include "simulator/posts.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <vector>
 
 namespace thalweg::runtime {
 
-/// A program's latest planned calls, simulated in a row: a rank enters a call when it has left the
-/// one before, so that ranks come as late as the calls before make them, and its messages pass
-/// ports that those of the calls before leave.
+/// How long calls take.
+struct CallSeconds {
+  double call = 0;     ///< one of a shape, on average
+  double of_shape = 0; ///< all of the shape
+  double all = 0;      ///< all, and those of other shapes
+};
+
+/// A program's latest calls, simulated in a row: a rank enters a call when it has left the one
+/// before, so that ranks come as late as the calls before make them, and its messages pass ports
+/// that those of the calls before leave. Native calls are simulated as the library's own algorithm:
+/// a gather keeps its root from running ahead in the broadcasts around it.
 class CallRow {
 public:
   /// The latest calls; some of Observations::shape if that isn't among them. It is empty if the
@@ -20,35 +30,53 @@ public:
   CallRow(const Observations& seen, const CalledShape& shape);
 
   [[nodiscard]] bool empty() const { return _calls.empty(); }
-  [[nodiscard]] std::size_t size() const { return _calls.size(); }
-  /// Simulates the last `most` calls. @param visit gets the posts of each call of the shape in the
-  /// second half, and the seconds from the end of the call before to its end
+  /// Returns the number of planned calls.
+  [[nodiscard]] std::size_t size() const { return _planned.size(); }
+  /// Simulates the last `most` planned calls, and the native ones between.
+  /// @param visit gets the posts of each call of the shape in the second half, and the seconds that
+  /// it takes as Race has it: to its end from that of the last one of the shape, or from when it
+  /// began if that is later
   template <class Visit>
   void simulate(const Network& network, std::size_t most, const Visit& visit) const {
     simulate_all(network, most, nullptr,
-                 [&](const Call& call, const simulator::Posts& posts, double seconds) {
-                   if (call.is_meant) visit(posts, seconds);
+                 [&](const Call& call, const simulator::Posts& posts, const Taken& taken) {
+                   if (call.is_meant) visit(posts, taken.call);
                  });
   }
-  /// Returns the seconds that a call takes on average, of all shapes in the second half.
-  /// @param plan of the calls of the shape
-  [[nodiscard]] double seconds_with(const algorithms::Skeleton& plan, const Network& network) const;
+  /// Returns what the calls in the second half take. @param plan of the calls of the shape
+  [[nodiscard]] CallSeconds seconds_with(const algorithms::Skeleton& plan,
+                                         const Network& network) const;
 
 private:
   struct Call {
     collective::Collective collective;
-    const algorithms::Skeleton* plan = nullptr; ///< in force
-    bool is_meant = false;                      ///< it is of the shape
+    const algorithms::Skeleton* plan = nullptr; ///< in force, or what the library does
+    bool is_meant = false;                      ///< it is a planned one of the shape
   };
-  bool add(const CalledShape& called, const CalledShape& shape);
+  /// What the library does in a call.
+  struct Native {
+    RowedCall call;
+    collective::Collective collective;
+    algorithms::Skeleton skeleton;
+  };
+  struct Taken {
+    double call = 0;  ///< seconds, as Race has them
+    double after = 0; ///< from the end of the call before to the end
+  };
+  void add(const RowedCall& called, const CalledShape& shape);
+  const Native& native_of(const RowedCall& called);
+  static double entry_of(const algorithms::Problem& problem, collective::Rank rank) {
+    return problem.entries.empty() ? 0 : problem.entries[index(rank)].value();
+  }
 
   template <class Visit>
   void simulate_all(const Network& network, std::size_t most, const algorithms::Skeleton* plan,
                     const Visit& visit) const {
-    const std::size_t begin = _calls.size() - std::min(most, _calls.size());
+    if (empty()) return;
+    const std::size_t begin = _planned[size() - std::min(most, size())];
     std::vector<units::Time> entries;
     simulator::Traffic traffic;
-    double last = 0; // when the call before ended
+    double last = 0, last_of_shape = 0; // when the call before, and of the shape, ended
     for (std::size_t i = begin; i < _calls.size(); ++i) {
       const Call& call = _calls[i];
       algorithms::Problem problem =
@@ -58,8 +86,12 @@ private:
           simulator::simulate_posts(problem, call.is_meant && plan != nullptr ? *plan : *call.plan,
                                     simulator::Fidelity::fast, &traffic);
       const auto [first, end] = std::ranges::minmax(posts.exits);
-      if (2 * i >= begin + _calls.size()) visit(call, posts, end.value() - last);
+      const bool begins_at_root = collective::begins_at_root(call.collective.kind);
+      const double began = begins_at_root ? entry_of(problem, call.collective.root) : last;
+      if (2 * i >= begin + _calls.size())
+        visit(call, posts, {end.value() - std::max(began, last_of_shape), end.value() - last});
       last = end.value() - first.value();
+      last_of_shape = (call.is_meant ? end.value() : last_of_shape) - first.value();
       traffic.rebase(first.value());
       entries = std::move(posts.exits);
       for (units::Time& entry : entries)
@@ -69,6 +101,8 @@ private:
 
   const Observations& _seen;
   std::vector<Call> _calls;
+  std::vector<std::size_t> _planned; ///< of these
+  std::deque<Native> _natives;       ///< whose addresses stay
 };
 
 } // namespace thalweg::runtime

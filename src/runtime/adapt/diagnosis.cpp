@@ -4,7 +4,6 @@
 #include "runtime/adapt/explanation.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <tuple>
 #include <utility>
@@ -15,32 +14,36 @@ namespace {
 constexpr std::size_t most_shapes = 8;
 /// More ranks than this are planned for by the quick estimate.
 constexpr std::size_t few_ranks = 64;
-constexpr double gain = 0.95;
+/// What other plans must save of the time of calls of a shape.
+constexpr double least_gain = 0.05;
 /// How many plans are simulated with the calls before and after them.
 constexpr std::size_t most_compared = 8;
 
 algorithms::Problem problem_of(const Observations& seen, const Network& network,
                                const CalledShape& shape) {
-  return algorithms::make_problem(seen.collective_of(shape), network, seen.placement, seen.library);
+  return algorithms::make_problem(seen.collective_of(shape.key, shape.size), network,
+                                  seen.placement, seen.library);
 }
 
 /// Whether ranks may be in several calls at a time, so that one call's time doesn't tell how long
 /// many take.
 bool run_ahead(const CalledShape& shape) { return collective::is_rooted(shape.key.kind); }
 
-/// Returns how long a call takes with a plan.
-double time_with(const Observations& seen, const Network& network, const CalledShape& shape,
-                 const algorithms::Skeleton& plan) {
+/// Returns how long calls take with a plan.
+CallSeconds time_with(const Observations& seen, const Network& network, const CalledShape& shape,
+                      const algorithms::Skeleton& plan) {
   if (run_ahead(shape)) return CallRow(seen, shape).seconds_with(plan, network);
   simulator::SimulationOptions options;
   options.max_messages = 16'000;
-  return simulator::simulate(problem_of(seen, network, shape), plan, options).time.value();
+  const double seconds =
+      simulator::simulate(problem_of(seen, network, shape), plan, options).time.value();
+  return {seconds, seconds, seconds};
 }
 
-/// A plan for a shape, and how long a call takes with it.
+/// A plan for a shape, and how long calls take with it.
 struct Timed {
   algorithms::Skeleton plan;
-  double seconds = 0;
+  CallSeconds seconds;
 };
 
 /// Returns the best plan of each of the algorithms that come first among all candidates.
@@ -65,10 +68,11 @@ Timed best_of(const Observations& seen, const Network& network, const CalledShap
               const planner::Explanation& explanation, const std::atomic<bool>& is_cancelled) {
   std::vector<algorithms::Skeleton> plans = {explanation.plan.skeleton};
   if (run_ahead(shape)) plans = finalists(problem_of(seen, network, shape), explanation);
-  Timed best{{}, std::numeric_limits<double>::infinity()};
+  Timed best{{}, {.all = std::numeric_limits<double>::infinity()}};
   for (algorithms::Skeleton& plan : plans) {
     if (is_cancelled) break;
-    if (const double seconds = time_with(seen, network, shape, plan); seconds < best.seconds)
+    if (const CallSeconds seconds = time_with(seen, network, shape, plan);
+        seconds.all < best.seconds.all)
       best = {std::move(plan), seconds};
   }
   return best;
@@ -86,18 +90,18 @@ void replan_shape(const Observations& seen, const CalledShape& shape, Replan& re
   const planner::Explanation found =
       planner::explain(problem_of(seen, result.network, shape), options);
   if (found.plan.algorithm == planner::native_name) return; // The race decides on that.
-  const double before = time_with(seen, result.network, shape, old->skeleton);
+  const CallSeconds before = time_with(seen, result.network, shape, old->skeleton);
   Timed best = best_of(seen, result.network, shape, found, is_cancelled);
-  if (best.seconds > gain * before) return;
+  if (before.all - best.seconds.all < least_gain * before.of_shape) return;
   const auto ns = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
   result.changes.push_back({.key = shape.key,
                             .before = old->skeleton.algorithm,
                             .after = best.plan.algorithm,
-                            .before_ns = ns(before),
-                            .after_ns = ns(best.seconds)});
+                            .before_ns = ns(before.call),
+                            .after_ns = ns(best.seconds.call)});
   planner::Entry entry = *old;
   entry.skeleton = std::move(best.plan);
-  entry.predicted_ns = ns(best.seconds);
+  entry.predicted_ns = ns(best.seconds.call);
   entry.bound_ns = ns(found.plan.bound.time.value());
   planner::set_native(entry, found.plan.native);
   entry.min_size = shape.key.least_size();
@@ -169,10 +173,8 @@ void put_plan(planner::Table& table, const RaceKey& key, const planner::Entry& w
 }
 
 void put_plans(planner::Table& table, const planner::Table& changes) {
-  for (const planner::Entry& row : changes.entries) {
-    const auto size = static_cast<std::uint64_t>(row.min_size);
-    put_plan(table, {row.kind, row.root, static_cast<std::uint8_t>(std::bit_width(size))}, row);
-  }
+  for (const planner::Entry& row : changes.entries)
+    put_plan(table, key_of(row.kind, row.root, row.min_size), row);
 }
 
 } // namespace thalweg::runtime

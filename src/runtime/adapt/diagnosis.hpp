@@ -20,6 +20,13 @@ struct CalledShape {
   std::uint64_t calls = 0;
 };
 
+/// A call in the order in which a program makes them.
+struct RowedCall {
+  RaceKey key;
+  units::Size size = 0;
+  bool is_planned = false; ///< else the library's own algorithm executed it
+};
+
 /// What ranks observed of their calls. All is copied, so that a thread may work on it.
 struct Observations {
   Network network; ///< that is in force
@@ -31,7 +38,7 @@ struct Observations {
   std::int64_t cost_ns = 0;  ///< of its calls now
   std::int64_t usual_ns = 0; ///< before; 0: never as predicted
   std::vector<CalledShape> others;
-  std::vector<CalledShape> row; ///< the latest calls, in their order
+  std::vector<RowedCall> row; ///< the latest calls, in their order
   /// Before the plans in force, if these were made for a network that had changed.
   std::optional<Network> unimpaired;
   /// Whether it is only looked if the network is as it was then: calls take as long as before.
@@ -42,11 +49,11 @@ struct Observations {
   /// `hosts`, squared, times PairTimes::classes.
   std::vector<observe::PairTimes> since;
 
-  [[nodiscard]] collective::Collective collective_of(const CalledShape& called) const {
-    return {.kind = called.key.kind,
+  [[nodiscard]] collective::Collective collective_of(const RaceKey& key, units::Size size) const {
+    return {.kind = key.kind,
             .ranks = static_cast<collective::Rank>(placement.size()),
-            .root = called.key.root,
-            .size = called.size};
+            .root = key.root,
+            .size = size};
   }
 };
 

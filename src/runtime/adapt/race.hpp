@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -31,6 +32,11 @@ struct RaceKey {
   }
   bool operator==(const RaceKey&) const = default;
 };
+
+/// Returns the key of a call. @param size as Collective::size
+inline RaceKey key_of(collective::Kind kind, collective::Rank root, units::Size size) {
+  return {kind, root, static_cast<std::uint8_t>(std::bit_width(static_cast<std::uint64_t>(size)))};
+}
 
 /// When a rank entered a call and left it, in nanoseconds; of rank 0's clock, if Race::by_clocks().
 struct CallTimes {

@@ -19,6 +19,8 @@ using Act = Replanning::Act;
 /// The first calls of a shape or of another plan, in which connections are made, don't count.
 constexpr std::uint64_t first_calls = 4;
 constexpr std::size_t most_attempts = 64;
+/// The planned calls that are simulated in a row.
+constexpr std::size_t most_rowed = 12;
 constexpr std::uint64_t most_epochs_to_compare = 64;
 /// While plans are made for what is known to last, looks at races tell nothing new.
 constexpr std::int64_t planning_pause_ns = Replanning::least_rest_ns;
@@ -228,7 +230,6 @@ observe::PairTimesLog* Replanner::log(const Races& races, const Race& race, unit
     if (_seen.size() <= at) _seen.resize(at + 1);
     Seen& seen = _seen[at];
     seen.size = size;
-    _row[_rows++ % _row.size()] = at;
     if (_state.tries() && 2 * _rows <= Replanning::trial_calls) return nullptr; // after other plans
     if (race.calls() < first_calls || _state.calls() < _changed_at + first_calls) return nullptr;
     // Where a rank has no memory for that, its messages don't count.
@@ -311,12 +312,24 @@ std::shared_ptr<Observations> Replanner::observations(const Races& races,
     for (std::size_t race = 0; race < _seen.size(); ++race)
       if (race != _state.race()) seen->others.push_back(shape_of(race));
     if (_state.race() < _seen.size()) seen->shape = shape_of(_state.race());
-    for (std::size_t i = _rows - std::min(_rows, _row.size()); i < _rows; ++i)
-      seen->row.push_back(shape_of(_row[i % _row.size()]));
+    seen->row = latest_calls();
     return seen;
   } catch (const std::exception&) {
     return nullptr;
   }
+}
+
+/// Returns as many of the latest calls as have some planned ones among them.
+std::vector<RowedCall> Replanner::latest_calls() const {
+  std::vector<RowedCall> row;
+  std::size_t planned = 0;
+  for (std::size_t i = _rows; i > _rows - std::min(_rows, _row.size()) && planned < most_rowed;
+       --i) {
+    row.push_back(_row[(i - 1) % _row.size()]);
+    planned += row.back().is_planned ? 1 : 0;
+  }
+  std::ranges::reverse(row);
+  return row;
 }
 
 void Replanner::begin_collection(MPI_Comm comm) {

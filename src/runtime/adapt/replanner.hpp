@@ -42,6 +42,10 @@ public:
   [[nodiscard]] bool tries() const { return _state.tries(); }
   /// Called when an agreement on races has ended.
   void look(Races& races);
+  /// Notes a blocking call, before log().
+  void note(const RaceKey& key, units::Size size, bool is_planned) {
+    _row[_rows++ % _row.size()] = {key, size, is_planned};
+  }
   /// Returns what counts the messages of the next call, which is planned; null: nothing does.
   /// @param race of the call, @param size its size
   observe::PairTimesLog* log(const Races& races, const Race& race, units::Size size);
@@ -76,6 +80,7 @@ private:
   void start_planning();
   [[nodiscard]] std::shared_ptr<Observations> observations(const Races& races,
                                                            const Chooser& chooser) const;
+  [[nodiscard]] std::vector<RowedCall> latest_calls() const;
   [[nodiscard]] std::size_t sums_of_pairs() const {
     return _hosts.size() * _hosts.size() * observe::PairTimes::classes;
   }
@@ -91,9 +96,9 @@ private:
   std::vector<HostId> _hosts; ///< that have ranks
   std::int32_t _own_host = 0; ///< of this rank, in _hosts
   observe::PairTimesLog _log;
-  std::vector<Seen> _seen;          ///< by race
-  std::array<std::size_t, 12> _row; ///< the races of the latest planned calls; modulo their number
-  std::size_t _rows = 0;            ///< calls that it was put in
+  std::vector<Seen> _seen;        ///< by race
+  std::array<RowedCall, 36> _row; ///< the latest calls; modulo their number
+  std::size_t _rows = 0;          ///< calls that were noted
   MPI_Request _request{};
   ReplanRecord _own{}, _all{};
   std::vector<std::uint64_t> _sums, _all_sums;

@@ -4,8 +4,6 @@
 #include "runtime/intercept/record.hpp"
 #include "runtime/intercept/transaction.hpp"
 
-#include <bit>
-
 namespace thalweg::runtime {
 namespace {
 
@@ -53,8 +51,7 @@ Race* race_of(const Runtime& runtime, const Communicator& communicator, const Ca
   if (epochs == nullptr || choice.prepared == nullptr || call.is_uneven()) return nullptr;
   if (runtime.force[shape.kind].what != Force::What::nothing) return nullptr;
   if (runtime.settings.reproducible && depends_on_order(shape.kind)) return nullptr;
-  const auto size = static_cast<std::uint64_t>(shape.size);
-  const RaceKey key{shape.kind, shape.root, static_cast<std::uint8_t>(std::bit_width(size))};
+  const RaceKey key = key_of(shape.kind, shape.root, shape.size);
   Race* race = epochs->races.find(key);
   if (race == nullptr)
     race = epochs->races.add(
@@ -63,6 +60,18 @@ Race* race_of(const Runtime& runtime, const Communicator& communicator, const Ca
     epochs->predictions(*race) = {.predicted_plan_ns = choice.prediction.plan_ns,
                                   .predicted_native_ns = choice.prediction.native_ns};
   return race;
+}
+
+/// Notes a call of a communicator whose plans may follow the network.
+void note(Communicator& communicator, const Call& call, const Arguments& arguments,
+          bool is_planned) {
+  Replanner* const replanner = communicator.replanner.get();
+  if (replanner == nullptr) return;
+  const bool has_root = collective::is_rooted(call.kind) && call.root >= 0 &&
+                        call.root < communicator.size; // which the library checks
+  const Rank root = has_root ? call.root : 0;
+  const units::Size size = is_planned ? arguments.shape.size : arguments.size;
+  replanner->note(key_of(call.kind, root, size), size, is_planned);
 }
 
 /// Lets native take its turn.
@@ -106,6 +115,7 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
     record.event.size = arguments.size;
     choice = decide(runtime, communicator, arguments);
     race = race_of(runtime, communicator, call, arguments.shape, choice);
+    note(communicator, call, arguments, choice.prepared != nullptr);
     tries = communicator.replanner != nullptr && communicator.replanner->tries();
     if (!tries) take_turn(race, choice);
     record.prediction = choice.prediction;

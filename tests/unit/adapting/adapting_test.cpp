@@ -60,6 +60,7 @@ Network three_sites() {
 std::uint64_t most_epochs(const Shapes& shapes) { return 2 + shapes.size(); }
 
 const collective::Collective bcast{.kind = Kind::bcast, .ranks = 16, .root = 0, .size = 65536};
+const collective::Collective gather{.kind = Kind::gather, .ranks = 16, .root = 0, .size = 4096};
 const collective::Collective sum{.kind = Kind::allreduce, .ranks = 16, .root = 0, .size = 65536};
 
 Cause ten_times(What what, std::int32_t from) { return {.what = what, .from = from, .factor = 10}; }
@@ -98,6 +99,12 @@ struct Fault {
   std::vector<Cause> causes;
   Quantity quantity = Quantity::bandwidth;
   bool spares_plans = false; ///< the plans in force by then are as good as others for it
+  Shapes natives = {};       ///< called natively before the shapes
+  [[nodiscard]] Shapes called() const {
+    Shapes all = natives;
+    all.insert(all.end(), shapes.begin(), shapes.end());
+    return all;
+  }
 };
 
 bool same(const Cause& one, const Cause& other) {
@@ -121,7 +128,7 @@ void check_cause(const Run& run, const Fault& fault, std::size_t since) {
   CHECK(first.causes.front().factor < 20);
   if (fault.spares_plans) return;
   REQUIRE(first.adopted > since);
-  CHECK(run.epochs[first.adopted - 1] - run.epochs[since] <= most_epochs(fault.shapes));
+  CHECK(run.epochs[first.adopted - 1] - run.epochs[since] <= most_epochs(fault.called()));
 }
 
 /// How long a program takes during which a fault comes and goes.
@@ -134,7 +141,7 @@ struct Trial {
 
 Trial try_fault(const Network& calm, const Fault& fault, std::uint64_t seed) {
   const Network worse = runtime::changed(calm, fault.causes, fault.quantity);
-  Story story = story_of(calm, fault.shapes, seed);
+  Story story = story_of(calm, fault.called(), seed);
   const Plans old = test::plans_for(calm, fault.shapes, calm);
   const Plans best = test::plans_for(worse, fault.shapes, calm);
   const std::size_t third = calls_in(phase_s, story, old);
@@ -164,6 +171,13 @@ TEST_CASE("plans follow a network that becomes worse and recovers") {
       {"bcast, port", {bcast}, port(1), Quantity::bandwidth, true},
       {"both, trunk", {bcast, sum}, {ten_times(What::trunk, 1)}},
       {"both, port", {bcast, sum}, port(2)},
+      {"gather and bcast, trunk",
+       {bcast},
+       {ten_times(What::trunk, 0)},
+       Quantity::bandwidth,
+       false,
+       {gather}},
+      {"gather and bcast, port", {bcast}, port(1), Quantity::bandwidth, false, {gather}},
   };
   for (std::uint64_t turn = 0; const Fault& fault : faults) {
     const Trial trial = try_fault(calm, fault, 1 + turn++ % 2);
@@ -231,6 +245,24 @@ TEST_CASE("broadcasts in a row get a plan with which one begins before the last 
   CHECK(first.outcome == runtime::Replanning::Outcome::adopted);
   CHECK_FALSE(first.was_worse);
   CHECK(follows.seconds() < 0.9 * test::run(story, Mode::stays, plans).seconds());
+}
+
+TEST_CASE("a broadcast that follows a gather gets no plan for broadcasts in a row") {
+  const Network calm = three_sites();
+  const Plans plans = test::plans_for(calm, {bcast}, calm);
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    Story story = story_of(calm, {gather, bcast}, seed);
+    story.calls = calls_in(phase_s, story, plans);
+    const Run follows = test::run(story, Mode::follows, plans);
+    CHECK(follows.alike);
+    for (const runtime::Attempt& attempt : follows.attempts) {
+      CHECK(attempt.is_improvement);
+      CHECK_FALSE(attempt.was_worse);
+      for (const runtime::PlanChange& change : attempt.changes)
+        CHECK(change.after != "pipelined-chain");
+    }
+    CHECK(follows.seconds() <= 1.005 * test::run(story, Mode::races, plans).seconds());
+  }
 }
 
 TEST_CASE("a link that comes and goes costs little more than the best plans for it") {

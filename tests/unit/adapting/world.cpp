@@ -6,7 +6,6 @@
 #include "units/index.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -39,8 +38,7 @@ algorithms::Skeleton native_of(const algorithms::Problem& problem) {
 }
 
 RaceKey key_of(const collective::Collective& call) {
-  const auto size = static_cast<std::uint64_t>(call.size);
-  return {call.kind, call.root, static_cast<std::uint8_t>(std::bit_width(size))};
+  return runtime::key_of(call.kind, call.root, call.size);
 }
 
 /// What a rank keeps of its communicator.
@@ -132,6 +130,7 @@ private:
           it.chooser->choose({shape().kind, shape().root, shape().size}, _force, 0);
       Candidate own = decision.prepared == nullptr ? Candidate::native : Candidate::plan;
       it.race = nullptr;
+      if (it.replanner) it.replanner->note(key_of(shape()), shape().size, own == Candidate::plan);
       if (it.epochs && own == Candidate::plan) {
         it.race = race_of(it, decision.prediction);
         it.tries = it.replanner && it.replanner->tries();

@@ -1,0 +1,88 @@
+#include "runtime/adapt/call_row.hpp"
+#include "units/index.hpp"
+
+#include <doctest/doctest.h>
+#include <numeric>
+
+using namespace thalweg;
+using collective::Kind;
+using runtime::CalledShape;
+using runtime::CallRow;
+using runtime::CallSeconds;
+using runtime::key_of;
+using runtime::RowedCall;
+
+namespace {
+
+constexpr units::Size size = 65536;
+constexpr units::Size few = 64; ///< bytes
+
+/// Eight hosts, on which a program calls broadcasts and whatever else `between` says.
+struct Program {
+  explicit Program(const std::vector<RowedCall>& between) {
+    seen.network = network::even_network(8, units::Time(1e-3), units::Rate(1e7));
+    seen.placement.resize(8);
+    std::iota(seen.placement.begin(), seen.placement.end(), 0);
+    seen.hosts = seen.placement;
+    seen.library = "mpich-4.0";
+    seen.shape = {key_of(Kind::bcast, 0, size), size, 100};
+    const auto problem = algorithms::make_problem(seen.collective_of(seen.shape.key, size),
+                                                  seen.network, seen.placement, seen.library);
+    chain = algorithms::find("pipelined-chain").build(problem, {});
+    isolated = simulator::simulate(problem, chain).time.value();
+    seen.table.placement = seen.placement;
+    seen.table.entries = {
+        {.kind = Kind::bcast, .root = 0, .min_size = 1, .native = false, .skeleton = chain}};
+    for (int i = 0; i < 12; ++i) {
+      seen.row.insert(seen.row.end(), between.begin(), between.end());
+      seen.row.push_back({seen.shape.key, size, true});
+    }
+  }
+  [[nodiscard]] CallSeconds take() const { return CallRow(seen).seconds_with(chain, seen.network); }
+
+  runtime::Observations seen;
+  algorithms::Skeleton chain;
+  double isolated = 0; ///< seconds of a broadcast by itself
+};
+
+RowedCall native(Kind kind, units::Size bytes) { return {key_of(kind, 0, bytes), bytes, false}; }
+
+} // namespace
+
+TEST_CASE("in a row a broadcast begins before the last one has ended") {
+  const Program program({});
+  const CallSeconds seconds = program.take();
+  CHECK(seconds.call < 0.9 * program.isolated);
+  CHECK(seconds.all == doctest::Approx(seconds.of_shape));
+  CHECK(CallRow(program.seen).size() == 12);
+}
+
+TEST_CASE("a native call that its root waits for keeps it from running ahead") {
+  for (const Kind kind : {Kind::gather, Kind::barrier, Kind::allreduce, Kind::alltoall}) {
+    CAPTURE(to_text(kind));
+    const Program program({native(kind, kind == Kind::barrier ? 0 : few)});
+    const CallSeconds seconds = program.take();
+    CHECK(seconds.call > 0.9 * program.isolated);
+    CHECK(seconds.call < 1.5 * program.isolated);
+    CHECK(seconds.all > seconds.of_shape);
+    CHECK(CallRow(program.seen).size() == 12);
+  }
+}
+
+TEST_CASE("every native call can be simulated, an empty or a large one, too") {
+  for (std::size_t kind = 0; kind < collective::kind_count; ++kind)
+    for (const units::Size bytes : {units::Size{0}, units::Size{1}, units::Size{1} << 30}) {
+      CAPTURE(to_text(static_cast<Kind>(kind)));
+      CAPTURE(bytes);
+      const Program program({native(static_cast<Kind>(kind), bytes)});
+      CHECK(program.take().call > 0.5 * program.isolated / 8);
+    }
+}
+
+TEST_CASE("calls of which the table has no plan any more are native") {
+  Program program({{key_of(Kind::gather, 0, few), few, true}});
+  CHECK(CallRow(program.seen).size() == 12);
+  CHECK(program.take().call > 0.9 * program.isolated);
+  program.seen.table.entries.front().native = true;
+  CHECK(CallRow(program.seen).empty());
+}
