@@ -15,7 +15,7 @@ constexpr std::size_t most_shapes = 8;
 /// More ranks than this are planned for by the quick estimate.
 constexpr std::size_t few_ranks = 64;
 /// What other plans must save of the time of calls of a shape.
-constexpr double least_gain = 0.05;
+constexpr double least_saved = 0.05;
 /// How many plans are simulated with the calls before and after them.
 constexpr std::size_t most_compared = 8;
 
@@ -92,7 +92,7 @@ void replan_shape(const Observations& seen, const CalledShape& shape, Replan& re
   if (found.plan.algorithm == planner::native_name) return; // The race decides on that.
   const CallSeconds before = time_with(seen, result.network, shape, old->skeleton);
   Timed best = best_of(seen, result.network, shape, found, is_cancelled);
-  if (before.all - best.seconds.all < least_gain * before.of_shape) return;
+  if (before.all - best.seconds.all < least_saved * before.of_shape) return;
   const auto ns = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
   result.changes.push_back({.key = shape.key,
                             .before = old->skeleton.algorithm,
