@@ -11,11 +11,10 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import Any
 
-from thalweg import console, mapping, matrices, placement, wisdom
+from thalweg import console, mapping, matrices, placement, run_placement, wisdom
 from thalweg.hosts import Host, short_name
 from thalweg.matrices import Program
 from thalweg.network import Network
@@ -25,7 +24,6 @@ from thalweg.run_placement import (
     Choice,
     Placed,
     hosts_of,
-    known_program,
     seconds_of,
     short_names,
 )
@@ -35,6 +33,9 @@ MOST = 16
 """Runs of a program that are kept, the latest."""
 SAME_COST = 0.2
 """How far, relatively, a placement's cost may be from that at its run."""
+LEAST_FASTER = 0.03
+"""The share of the time that runs in a placement must save of those in the launcher's order, where
+the cost is for that order."""
 
 
 @dataclass(frozen=True)
@@ -115,48 +116,57 @@ def _key(question: Question) -> str:
     return json.dumps({"placements": digest}, separators=(",", ":"))
 
 
-def prefer(
-    choice: Choice, question: Question, net: Network, listed: Sequence[Host], matrix: Path | None
-) -> Choice:
+def prefer(choice: Choice, question: Question, net: Network, listed: Sequence[Host]) -> Choice:
     """Returns the choice by what earlier runs took: the placement of those that took least, unless
     the best that was found costs LEAST_SHARE less than all that were tried. Says so where it isn't
     that one.
 
-    Where the launcher's order stays by the cost, or is all that was tried, nothing changes.
+    Where the launcher's order stays by the cost, another placement must have
+    proved to be faster by LEAST_FASTER. Where it is all that was tried, nothing changes.
     """
     usual = tuple(short_names(choice.usual.hosts))
     runs = load(question)
-    if choice.objection or all(run.hosts == usual for run in runs):
-        return choice
-    if len(_numbers(net)) < len(net.hosts):
+    if all(run.hosts == usual for run in runs) or len(_numbers(net)) < len(net.hosts):
         return choice
     # World rank 0 stays where it is, as in run_placement.choose().
     runs = [run for run in runs if run.hosts[0] == usual[0]]
-    if (known := known_program(question.program, question.ranks, matrix)) is None:
-        return choice
-    tried = _tried(runs, net, listed, known)
-    placed = [each for each in tried if each.hosts != usual]
+    tried = {each.hosts: each for each in _tried(runs, net, listed, choice.program)}
+    placed = [each for hosts, each in tried.items() if hosts != usual]
     if not placed:
         return choice
-    best = tuple(short_names(choice.best.hosts))
+    fastest = min(placed, key=lambda each: each.seconds)
+    as_usual = tried[usual].seconds if usual in tried else None
+    if choice.objection:
+        if as_usual is None or fastest.seconds > (1 - LEAST_FASTER) * as_usual:
+            return choice
+        return _again(choice, question, net, listed, fastest)
     cheapest = min(each.cost for each in placed)
     if choice.best.mapping.cost.total <= (1 - LEAST_SHARE) * cheapest:
         return choice
-    fastest = min(tried, key=lambda each: each.seconds)
-    if fastest.hosts == usual:
-        least = min(each.seconds for each in placed)
+    if as_usual is not None and as_usual <= fastest.seconds:
         why = (
-            f"runs in it took {time_to_text(fastest.seconds)}, in other placements "
-            f"{time_to_text(least)}"
+            f"runs in it took {time_to_text(as_usual)}, in other placements "
+            f"{time_to_text(fastest.seconds)}"
         )
         return dataclasses.replace(choice, objection=why, before=None)
-    if fastest.hosts == best:
+    if fastest.hosts == tuple(short_names(choice.best.hosts)):
         return choice
+    return _again(choice, question, net, listed, fastest)
+
+
+def _again(
+    choice: Choice, question: Question, net: Network, listed: Sequence[Host], tried: Tried
+) -> Choice:
+    """Returns the choice of a placement that was tried, and says so."""
     console.note(
-        f"ranks are placed as in the fastest runs so far, which took "
-        f"{time_to_text(fastest.seconds)}"
+        f"ranks are placed as in the fastest runs so far, which took {time_to_text(tried.seconds)}"
     )
-    return dataclasses.replace(choice, best=_as_before(net, listed, known, fastest.hosts))
+    return dataclasses.replace(
+        choice,
+        best=_as_before(net, listed, choice.program, tried.hosts),
+        objection="",
+        before=run_placement.in_order(question.program, choice.usual.hosts),
+    )
 
 
 def _tried(

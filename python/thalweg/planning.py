@@ -51,7 +51,7 @@ def choose(
         )
         return None
     question = Question(program, len(usual), launcher.form, bound)
-    choice = past_placements.prefer(choice, question, net, listed, matrix)
+    choice = past_placements.prefer(choice, question, net, listed)
     for line in run_placement.lines(choice):
         console.note(line)
     return choice

@@ -48,6 +48,8 @@ class Choice:
 
     source: str
     """Where the communication matrix is from, in words."""
+    program: Program
+    """What the program sends."""
     usual: Placed
     best: Placed
     objection: str
@@ -92,7 +94,8 @@ def choose(
     now = Placed(list(usual), mapped.usual or mapped)
     seconds = seconds_of(known.run) if known.run else None
     objection = _objection(now, best, seconds)
-    return Choice(source, now, best, objection, None if objection else _in_order(program, usual))
+    before = None if objection else in_order(program, usual)
+    return Choice(source, known, now, best, objection, before)
 
 
 def cores(
@@ -173,7 +176,7 @@ def launcher_order(run: Run) -> list[str] | None:
     return names if names != hosts_of(run) else None
 
 
-def _in_order(program: Sequence[str], hosts: Sequence[str]) -> Run | None:
+def in_order(program: Sequence[str], hosts: Sequence[str]) -> Run | None:
     """Returns the latest recorded run with the same arguments and the ranks on these hosts."""
     for run in past_runs.same(program, len(hosts)):
         if hosts_of(run) == short_names(hosts):

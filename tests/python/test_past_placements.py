@@ -1,5 +1,6 @@
 """What runs in each placement took, and what follows for the next one."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def chosen(net: Network, question: Question = QUESTION, *, slots: int = 1) -> Ch
     listed = [Host(host.name, slots) for host in HOSTS]
     choice = run_placement.choose(net, listed, USUAL, APP)
     assert choice and not choice.objection
-    return past_placements.prefer(choice, question, net, listed, None)
+    return past_placements.prefer(choice, question, net, listed)
 
 
 def test_a_placement_that_proved_slower_is_not_used_again(net: Network) -> None:  # noqa: F811
@@ -78,6 +79,26 @@ def test_a_placement_that_promises_more_is_tried(net: Network) -> None:  # noqa:
     ran(net, 2, 30.0, bad)
     found = chosen(net)
     assert found.chosen.hosts not in (USUAL, bad)
+
+
+@pytest.mark.parametrize(("usual", "again"), [(20.0, True), (14.0, False), (None, False)])
+def test_a_placement_that_proved_faster_is_used_where_the_cost_is_against_it(
+    net: Network,  # noqa: F811
+    other: list[str],
+    usual: float | None,
+    again: bool,
+) -> None:
+    if usual:
+        ran(net, 1, usual)
+    ran(net, 2, 14.0, other)
+    ran(net, 3, 15.0, other)
+    listed = [Host(host.name, 1) for host in HOSTS]
+    choice = run_placement.choose(net, listed, USUAL, APP)
+    assert choice
+    choice = dataclasses.replace(choice, objection="it saves 3 %", before=None)
+    found = past_placements.prefer(choice, QUESTION, net, listed)
+    assert list(found.chosen.hosts) == (other if again else USUAL)
+    assert bool(found.before) == again and bool(found.objection) != again
 
 
 def test_only_runs_that_compare_count(net: Network) -> None:  # noqa: F811

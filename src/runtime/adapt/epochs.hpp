@@ -11,9 +11,9 @@ namespace thalweg::runtime {
 
 /// How the ranks of a communicator agree at its epochs: by a native nonblocking reduction of 264
 /// bytes on the program's communicator, which all begin in the same call. It is waited for after
-/// a later call that no rank leaves before all have entered it, or else Races::patience() calls
-/// later, at least 8: so no rank waits for another that is less than 8 calls behind (as Negotiation
-/// does; hazards B1 and B5), and usually it is complete by then.
+/// a later call of which all ranks are known to have entered it (Arrivals), or else
+/// Races::patience() calls later, at least 8: so no rank waits for another that is less than 8
+/// calls behind (as Negotiation does; hazards B1 and B5), and usually it is complete by then.
 class Epochs {
 public:
   /// @param rank of this process in the communicator
@@ -29,10 +29,10 @@ public:
   bool before_call(MPI_Comm comm);
   /// Whether an agreement has begun and not ended.
   [[nodiscard]] bool is_open() const { return _begun != 0; }
-  /// Whether one has begun so long ago that it is waited for after a call that no rank has left
-  /// before all had entered it.
-  [[nodiscard]] bool is_due() const {
-    return is_open() && races.calls() >= _begun + races.patience(true);
+  /// Whether one has begun so long ago that it is waited for after this call.
+  /// @param ago Arrivals::calls_ago() of it
+  [[nodiscard]] bool is_due(std::uint64_t ago) const {
+    return is_open() && ago < races.calls() && races.calls() - ago >= _begun + races.patience(true);
   }
   /// Ends the open agreement. Throws and returns the same.
   bool finish();

@@ -33,10 +33,12 @@ public:
   /// said to the user; empty: nothing.
   std::string before_call(MPI_Comm comm, Races& races, Chooser& chooser, bool may_change);
   [[nodiscard]] bool is_open() const { return _state.is_open(); }
-  /// Whether it has begun in an earlier call than this one.
-  [[nodiscard]] bool has_begun_before() const { return _state.has_begun_before(); }
-  /// Ends what is open, which may be waited for after a call that no rank has left before all had
-  /// entered it, and begins what follows. Throws and returns the same.
+  /// Whether it has begun in an earlier call than the one so many calls ago.
+  [[nodiscard]] bool has_begun_before(std::uint64_t ago) const {
+    return _state.has_begun_before(ago);
+  }
+  /// Ends what is open, which may be waited for once all ranks are known to have entered a later
+  /// call (Arrivals), and begins what follows. Throws and returns the same.
   std::string go_on(MPI_Comm comm, Races& races, Chooser& chooser, bool may_change);
   /// Whether plans that aren't in force are tried in this call, which then isn't raced.
   [[nodiscard]] bool tries() const { return _state.tries(); }

@@ -100,10 +100,10 @@ public:
   [[nodiscard]] bool is_late(std::uint64_t patience) const {
     return is_open() && _calls >= _begun + patience;
   }
-  /// Whether it has begun in an earlier call than this one; in one much earlier, if it isn't
-  /// urgent.
-  [[nodiscard]] bool has_begun_before() const {
-    return is_open() && _calls > _begun + (_improves ? patient_calls : 0);
+  /// Whether it has begun in an earlier call than the one so many calls ago; in one much earlier,
+  /// if it isn't urgent.
+  [[nodiscard]] bool has_begun_before(std::uint64_t ago = 0) const {
+    return is_open() && ago < _calls && _calls - ago > _begun + (_improves ? patient_calls : 0);
   }
 
   /// Begins to make room, once.

@@ -82,15 +82,33 @@ void take_turn(const Race* race, Chooser::Decision& choice) {
   choice.prediction = {};
 }
 
-/// Ends an agreement of the communicator's ranks, if one is open and none of them can have left the
-/// call before all had entered it.
+/// Whether each rank sends or receives data in a rooted call; the same on all ranks.
+bool has_data(const Call& call, Rank rank) {
+  if (call.is_uneven() || !collective::is_rooted(call.kind)) return false;
+  const bool receives = collective::begins_at_root(call.kind)
+                            ? call.kind == Kind::bcast || rank != call.root
+                            : call.kind == Kind::gather && rank == call.root;
+  const Side& side = receives ? call.receive : call.send;
+  MPI_Count size = 0;
+  native.Type_size_x(side.type, &size);
+  return side.count > 0 && size > 0;
+}
+
+/// Ends an agreement of the communicator's ranks, if one is open and all of them are known to have
+/// begun it.
 /// @param code of the call
 int end_epoch(Runtime& runtime, Communicator& communicator, const Call& call, int code) {
   Epochs* const epochs = communicator.epochs.get();
   Replanner* const replanner = communicator.replanner.get();
-  const bool agrees = epochs != nullptr && epochs->is_due();
-  const bool replans = replanner != nullptr && replanner->has_begun_before();
-  if (code != MPI_SUCCESS || !(agrees || replans) || !waits_for_all(call)) return code;
+  const bool is_open =
+      (epochs != nullptr && epochs->is_open()) || (replanner != nullptr && replanner->is_open());
+  if (code != MPI_SUCCESS || !is_open) return code;
+  communicator.arrivals.count(communicator.calls, call.kind, call.root, waits_for_all(call),
+                              has_data(call, communicator.rank));
+  const std::uint64_t ago = communicator.arrivals.calls_ago(communicator.calls);
+  const bool agrees = epochs->is_due(ago);
+  const bool replans = replanner != nullptr && replanner->has_begun_before(ago);
+  if (!(agrees || replans)) return code;
   return guarded(call.comm, [&] {
     if (agrees) {
       report(runtime, communicator, epochs->finish());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/adapt/arrivals.hpp"
 #include "runtime/adapt/epochs.hpp"
 #include "runtime/adapt/replanner.hpp"
 #include "runtime/choose/chooser.hpp"
@@ -34,6 +35,7 @@ struct Communicator {
   std::unique_ptr<Negotiation> negotiation;     ///< until it is known whether calls may be planned
   std::unique_ptr<Epochs> epochs;               ///< if its calls may race
   std::unique_ptr<Neighborhoods> neighborhoods; ///< if it has neighbours whose calls may be planned
+  Arrivals arrivals;                            ///< while an agreement is open
   std::unique_ptr<Replanner> replanner;         ///< if its plans may follow the network
   /// For its messages: shared by all communicators, unless several threads may call at a time.
   std::shared_ptr<Accounts> accounts;

@@ -46,6 +46,7 @@ struct SimulatedRank {
   std::unique_ptr<runtime::Chooser> chooser;
   std::unique_ptr<runtime::Epochs> epochs;
   std::unique_ptr<runtime::Replanner> replanner;
+  runtime::Arrivals arrivals;
   Race* race = nullptr;
   bool tries = false;
   observe::Ticks enter = 0;
@@ -228,20 +229,21 @@ private:
   }
   /// Lets all ranks do what the runtime does after a call.
   void end() {
-    const bool waits = !collective::is_rooted(shape().kind);
     for (Rank rank = 0; rank < size(); ++rank) {
       SimulatedRank& it = at(rank);
       _mpi.run_as(rank);
       if (it.race != nullptr && !it.tries)
         it.epochs->races.count(*it.race, {it.enter, runtime::observe::monotonic_ns()});
-      const bool agrees = it.epochs && it.epochs->is_due();
-      const bool replans = it.replanner && it.replanner->has_begun_before();
-      if (agrees && waits) {
+      it.arrivals.count(_call + 1, shape().kind, shape().root, !collective::is_rooted(shape().kind),
+                        true);
+      const std::uint64_t ago = it.arrivals.calls_ago(_call + 1);
+      const bool agrees = it.epochs && it.epochs->is_due(ago);
+      const bool replans = it.replanner && it.replanner->has_begun_before(ago);
+      if (agrees) {
         it.epochs->finish();
         if (it.replanner) it.replanner->look(it.epochs->races);
       }
-      if (replans && waits)
-        it.replanner->go_on({}, it.epochs->races, *it.chooser, !it.epochs->is_open());
+      if (replans) it.replanner->go_on({}, it.epochs->races, *it.chooser, !it.epochs->is_open());
     }
   }
 
