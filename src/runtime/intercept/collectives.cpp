@@ -84,6 +84,7 @@ void take_turn(const Race* race, Chooser::Decision& choice) {
 
 /// Whether each rank sends or receives data in a rooted call; the same on all ranks.
 bool has_data(const Call& call, Rank rank) {
+  using collective::Kind;
   if (call.is_uneven() || !collective::is_rooted(call.kind)) return false;
   const bool receives = collective::begins_at_root(call.kind)
                             ? call.kind == Kind::bcast || rank != call.root
