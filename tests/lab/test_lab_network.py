@@ -47,7 +47,11 @@ the machine can spoil that; a lab that is wrong by itself is so each time."""
 
 @pytest.mark.usefixtures("own_lab")
 @pytest.mark.parametrize("document", [scenarios.two_sites(), cloud()], ids=["two-sites", "cloud"])
-def test_ping_and_iperf3_agree_with_the_scenario(document: scenarios.Document) -> None:
+def test_ping_and_iperf3_agree_with_the_scenario(
+    document: scenarios.Document, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "IPERF_SECONDS", 2)
+    monkeypatch.setattr(check, "SETTLE_SECONDS", 1)
     for _ in range(LABS):
         lab = lifecycle.up(scenario.parse(document))
         findings = check._check(lab, every_pair=False)

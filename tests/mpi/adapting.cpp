@@ -31,6 +31,25 @@ void reduce(int number, int count) {
   check(rank != 0 || std::ranges::all_of(out, [&](int each) { return each == sum; }), "reduce");
 }
 
+/// The root receives other types than the ranks send, in place.
+void gather(int number, int count) {
+  const int rank = rank_of(MPI_COMM_WORLD), ranks = size_of(MPI_COMM_WORLD), fours = count / 4;
+  MPI_Datatype four = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(4, MPI_INT, &four);
+  MPI_Type_commit(&four);
+  const auto block = static_cast<std::size_t>(4 * fours);
+  if (rank != 0) {
+    const std::vector<int> in(block, number + rank);
+    MPI_Gather(in.data(), 4 * fours, MPI_INT, nullptr, 0, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD);
+  } else {
+    std::vector<int> all(block * static_cast<std::size_t>(ranks), number);
+    MPI_Gather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all.data(), fours, four, 0, MPI_COMM_WORLD);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      check(all[i] == number + static_cast<int>(i / block), "gather");
+  }
+  MPI_Type_free(&four);
+}
+
 void allreduce(int number, int count) {
   const int rank = rank_of(MPI_COMM_WORLD), ranks = size_of(MPI_COMM_WORLD);
   std::vector<int> data(static_cast<std::size_t>(count), number + rank);
@@ -46,10 +65,12 @@ void run(double seconds, bool rooted) {
     context = "call " + std::to_string(number);
     const int count = sizes[number / 64 % 2];
     bcast(number, count);
-    if (rooted)
+    if (!rooted)
+      allreduce(number, count);
+    else if (number % 2 == 0)
       reduce(number, count);
     else
-      allreduce(number, count);
+      gather(number, count);
     if (number % 64 != 0) continue;
     goes_on = MPI_Wtime() < end ? 1 : 0;
     MPI_Bcast(&goes_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
