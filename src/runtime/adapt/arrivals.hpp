@@ -8,8 +8,9 @@
 namespace thalweg::runtime {
 
 /// Which call of a communicator a rank knows that all ranks have entered: one that no rank leaves
-/// before that; or a gather or reduction, as soon as it has left a later broadcast or scatter of the
-/// same root, which had all ranks' data by then. All ranks know the same after the same call.
+/// before that; or a gather or reduction, as soon as it has left a later broadcast or scatter of
+/// the same root, since the root had all ranks' data before it entered that. All ranks know the
+/// same after the same call.
 class Arrivals {
 public:
   /// Counts a call that this rank has left.

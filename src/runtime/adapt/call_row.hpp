@@ -73,7 +73,9 @@ private:
   void simulate_all(const Network& network, std::size_t most, const algorithms::Skeleton* plan,
                     const Visit& visit) const {
     if (empty()) return;
-    const std::size_t begin = _planned[size() - std::min(most, size())];
+    const std::size_t simulated = std::min(most, size());
+    const std::size_t begin = _planned[size() - simulated];
+    const std::size_t counted = _planned[size() - (simulated + 1) / 2];
     std::vector<units::Time> entries;
     simulator::Traffic traffic;
     double last = 0, last_of_shape = 0; // when the call before, and of the shape, ended
@@ -88,7 +90,7 @@ private:
       const auto [first, end] = std::ranges::minmax(posts.exits);
       const bool begins_at_root = collective::begins_at_root(call.collective.kind);
       const double began = begins_at_root ? entry_of(problem, call.collective.root) : last;
-      if (2 * i >= begin + _calls.size())
+      if (i >= counted)
         visit(call, posts, {end.value() - std::max(began, last_of_shape), end.value() - last});
       last = end.value() - first.value();
       last_of_shape = (call.is_meant ? end.value() : last_of_shape) - first.value();
@@ -101,7 +103,7 @@ private:
 
   const Observations& _seen;
   std::vector<Call> _calls;
-  std::vector<std::size_t> _planned; ///< of these
+  std::vector<std::size_t> _planned; ///< positions of the planned ones
   std::deque<Native> _natives;       ///< whose addresses stay
 };
 

@@ -92,7 +92,8 @@ void replan_shape(const Observations& seen, const CalledShape& shape, Replan& re
   if (found.plan.algorithm == planner::native_name) return; // The race decides on that.
   const CallSeconds before = time_with(seen, result.network, shape, old->skeleton);
   Timed best = best_of(seen, result.network, shape, found, is_cancelled);
-  if (before.all - best.seconds.all < least_saved * before.of_shape) return;
+  // Its calls may be too few to be among those that count.
+  if (before.of_shape <= 0 || before.all - best.seconds.all < least_saved * before.of_shape) return;
   const auto ns = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
   result.changes.push_back({.key = shape.key,
                             .before = old->skeleton.algorithm,

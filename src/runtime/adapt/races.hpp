@@ -88,8 +88,7 @@ public:
   [[nodiscard]] const std::vector<Race>& all() const { return _races; }
   [[nodiscard]] std::uint64_t calls() const { return _calls; }
   /// Returns the calls after which the ranks wait for an agreement that has begun.
-  /// @param waits_for_all whether they do so after a call that no rank leaves before all have
-  /// entered it
+  /// @param waits_for_all whether all ranks are known to have entered a call so much later
   [[nodiscard]] std::uint64_t patience(bool waits_for_all) const {
     return waits_for_all ? _patience / least_patience : _patience;
   }

@@ -23,8 +23,8 @@ using ReplanRecord = std::array<std::int64_t, 4>;
 /// they are few; if all have room, they are shared; if all could read them and have them alike, all
 /// use them from the next call on in which no race is being agreed on. Anything else leaves the old
 /// plans. Each of these is one nonblocking collective that begins in the same call on all ranks,
-/// and is waited for after the first call that no rank leaves before all have entered it, or 8
-/// calls later (as Epochs does).
+/// and is waited for once all ranks are known to have entered a later call (Arrivals), or 8 calls
+/// later (as Epochs does).
 ///
 /// After a change of plans 20 s pass until the next one may begin. If plans then change for the
 /// opposite reason, or plans were worse and are taken back, twice as long: what comes and goes is

@@ -254,10 +254,11 @@ bool waits_for_all(const Call& call) {
   if (call.kind == Kind::barrier) return true;
   if (is_rooted(call.kind) || is_prefix(call.kind)) return false;
   if (call.kind == Kind::alltoall && call.is_uneven()) return false;
+  if (!call.is_uneven() && call.receive.count <= 0) return false; // the type may be null
   MPI_Count size = 0;
   native.Type_size_x(call.receive.type, &size);
   if (size == 0) return false;
-  if (!call.is_uneven()) return call.receive.count > 0;
+  if (!call.is_uneven()) return true;
   int inter = 0, ranks = 0;
   native.Comm_test_inter(call.comm, &inter); // where the counts are those of the other group
   native.Comm_size(call.comm, &ranks);

@@ -90,9 +90,10 @@ bool has_data(const Call& call, Rank rank) {
                             ? call.kind == Kind::bcast || rank != call.root
                             : call.kind == Kind::gather && rank == call.root;
   const Side& side = receives ? call.receive : call.send;
+  if (side.count <= 0) return false; // the type may be null
   MPI_Count size = 0;
   native.Type_size_x(side.type, &size);
-  return side.count > 0 && size > 0;
+  return size > 0;
 }
 
 /// Ends an agreement of the communicator's ranks, if one is open and all of them are known to have
@@ -134,9 +135,9 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
     record.event.size = arguments.size;
     choice = decide(runtime, communicator, arguments);
     race = race_of(runtime, communicator, call, arguments.shape, choice);
-    note(communicator, call, arguments, choice.prepared != nullptr);
     tries = communicator.replanner != nullptr && communicator.replanner->tries();
     if (!tries) take_turn(race, choice);
+    note(communicator, call, arguments, choice.prepared != nullptr);
     record.prediction = choice.prediction;
     enter = observe::now();
     if (choice.prepared == nullptr) return;

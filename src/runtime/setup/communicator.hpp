@@ -35,7 +35,7 @@ struct Communicator {
   std::unique_ptr<Negotiation> negotiation;     ///< until it is known whether calls may be planned
   std::unique_ptr<Epochs> epochs;               ///< if its calls may race
   std::unique_ptr<Neighborhoods> neighborhoods; ///< if it has neighbours whose calls may be planned
-  Arrivals arrivals;                            ///< while an agreement is open
+  Arrivals arrivals;                            ///< of its calls while an agreement is open
   std::unique_ptr<Replanner> replanner;         ///< if its plans may follow the network
   /// For its messages: shared by all communicators, unless several threads may call at a time.
   std::shared_ptr<Accounts> accounts;

@@ -131,12 +131,12 @@ private:
           it.chooser->choose({shape().kind, shape().root, shape().size}, _force, 0);
       Candidate own = decision.prepared == nullptr ? Candidate::native : Candidate::plan;
       it.race = nullptr;
-      if (it.replanner) it.replanner->note(key_of(shape()), shape().size, own == Candidate::plan);
       if (it.epochs && own == Candidate::plan) {
         it.race = race_of(it, decision.prediction);
         it.tries = it.replanner && it.replanner->tries();
         if (!it.tries) own = it.race->next();
       }
+      if (it.replanner) it.replanner->note(key_of(shape()), shape().size, own == Candidate::plan);
       if (rank == 0) candidate = own;
       _run.alike &= candidate == own && it.chooser->table() != nullptr &&
                     *it.chooser->table() == *_ranks.front().chooser->table();

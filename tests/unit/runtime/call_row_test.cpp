@@ -79,6 +79,15 @@ TEST_CASE("every native call can be simulated, an empty or a large one, too") {
     }
 }
 
+TEST_CASE("a planned call counts, however many native ones follow it") {
+  Program program({});
+  program.seen.row.erase(program.seen.row.begin() + 1, program.seen.row.end());
+  program.seen.row.insert(program.seen.row.end(), 20, native(Kind::barrier, 0));
+  const CallSeconds seconds = program.take();
+  CHECK(seconds.of_shape == doctest::Approx(program.isolated));
+  CHECK(seconds.all > seconds.of_shape);
+}
+
 TEST_CASE("calls of which the table has no plan any more are native") {
   Program program({{key_of(Kind::gather, 0, few), few, true}});
   CHECK(CallRow(program.seen).size() == 12);
