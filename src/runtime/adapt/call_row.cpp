@@ -54,7 +54,8 @@ const CallRow::Native& CallRow::native_of(const RowedCall& called) {
     problem.collective = {.kind = collective::Kind::barrier, .ranks = problem.collective.ranks};
     skeleton = make_native(problem, _seen.library);
   }
-  return _natives.emplace_back(called, problem.collective, std::move(skeleton));
+  _natives.push_back({called, problem.collective, std::move(skeleton)});
+  return _natives.back();
 }
 
 CallSeconds CallRow::seconds_with(const algorithms::Skeleton& plan, const Network& network) const {
