@@ -14,19 +14,19 @@ using runtime::RowedCall;
 
 namespace {
 
-constexpr units::Size size = 65536;
-constexpr units::Size few = 64; ///< bytes
+constexpr units::Size bcast_bytes = 65536;
+constexpr units::Size few_bytes = 64; ///< bytes
 
 /// Eight hosts, on which a program calls broadcasts and whatever else `between` says.
-struct Program {
-  explicit Program(const std::vector<RowedCall>& between) {
+struct BroadcastRow {
+  explicit BroadcastRow(const std::vector<RowedCall>& between) {
     seen.network = network::even_network(8, units::Time(1e-3), units::Rate(1e7));
     seen.placement.resize(8);
     std::iota(seen.placement.begin(), seen.placement.end(), 0);
     seen.hosts = seen.placement;
     seen.library = "mpich-4.0";
-    seen.shape = {key_of(Kind::bcast, 0, size), size, 100};
-    const auto problem = algorithms::make_problem(seen.collective_of(seen.shape.key, size),
+    seen.shape = {key_of(Kind::bcast, 0, bcast_bytes), bcast_bytes, 100};
+    const auto problem = algorithms::make_problem(seen.collective_of(seen.shape.key, bcast_bytes),
                                                   seen.network, seen.placement, seen.library);
     chain = algorithms::find("pipelined-chain").build(problem, {});
     isolated = simulator::simulate(problem, chain).time.value();
@@ -35,7 +35,7 @@ struct Program {
         {.kind = Kind::bcast, .root = 0, .min_size = 1, .native = false, .skeleton = chain}};
     for (int i = 0; i < 12; ++i) {
       seen.row.insert(seen.row.end(), between.begin(), between.end());
-      seen.row.push_back({seen.shape.key, size, true});
+      seen.row.push_back({seen.shape.key, bcast_bytes, true});
     }
   }
   [[nodiscard]] CallSeconds take() const { return CallRow(seen).seconds_with(chain, seen.network); }
@@ -45,12 +45,14 @@ struct Program {
   double isolated = 0; ///< seconds of a broadcast by itself
 };
 
-RowedCall native(Kind kind, units::Size bytes) { return {key_of(kind, 0, bytes), bytes, false}; }
+RowedCall native_call(Kind kind, units::Size bytes) {
+  return {key_of(kind, 0, bytes), bytes, false};
+}
 
 } // namespace
 
 TEST_CASE("in a row a broadcast begins before the last one has ended") {
-  const Program program({});
+  const BroadcastRow program({});
   const CallSeconds seconds = program.take();
   CHECK(seconds.call < 0.9 * program.isolated);
   CHECK(seconds.all == doctest::Approx(seconds.of_shape));
@@ -60,7 +62,7 @@ TEST_CASE("in a row a broadcast begins before the last one has ended") {
 TEST_CASE("a native call that its root waits for keeps it from running ahead") {
   for (const Kind kind : {Kind::gather, Kind::barrier, Kind::allreduce, Kind::alltoall}) {
     CAPTURE(to_text(kind));
-    const Program program({native(kind, kind == Kind::barrier ? 0 : few)});
+    const BroadcastRow program({native_call(kind, kind == Kind::barrier ? 0 : few_bytes)});
     const CallSeconds seconds = program.take();
     CHECK(seconds.call > 0.9 * program.isolated);
     CHECK(seconds.call < 1.5 * program.isolated);
@@ -74,22 +76,22 @@ TEST_CASE("every native call can be simulated, an empty or a large one, too") {
     for (const units::Size bytes : {units::Size{0}, units::Size{1}, units::Size{1} << 30}) {
       CAPTURE(to_text(static_cast<Kind>(kind)));
       CAPTURE(bytes);
-      const Program program({native(static_cast<Kind>(kind), bytes)});
+      const BroadcastRow program({native_call(static_cast<Kind>(kind), bytes)});
       CHECK(program.take().call > 0.5 * program.isolated / 8);
     }
 }
 
 TEST_CASE("a planned call counts, however many native ones follow it") {
-  Program program({});
+  BroadcastRow program({});
   program.seen.row.erase(program.seen.row.begin() + 1, program.seen.row.end());
-  program.seen.row.insert(program.seen.row.end(), 20, native(Kind::barrier, 0));
+  program.seen.row.insert(program.seen.row.end(), 20, native_call(Kind::barrier, 0));
   const CallSeconds seconds = program.take();
   CHECK(seconds.of_shape == doctest::Approx(program.isolated));
   CHECK(seconds.all > seconds.of_shape);
 }
 
 TEST_CASE("calls of which the table has no plan any more are native") {
-  Program program({{key_of(Kind::gather, 0, few), few, true}});
+  BroadcastRow program({{key_of(Kind::gather, 0, few_bytes), few_bytes, true}});
   CHECK(CallRow(program.seen).size() == 12);
   CHECK(program.take().call > 0.9 * program.isolated);
   program.seen.table.entries.front().native = true;
