@@ -19,14 +19,7 @@ from thalweg.hosts import Host, short_name
 from thalweg.matrices import Program
 from thalweg.network import Network
 from thalweg.record import Run
-from thalweg.run_placement import (
-    LEAST_SHARE,
-    Choice,
-    Placed,
-    hosts_of,
-    seconds_of,
-    short_names,
-)
+from thalweg.run_placement import LEAST_SHARE, Choice, Placed, hosts_of, seconds_of, short_names
 from thalweg.units import time_to_text
 
 MOST = 16
@@ -158,6 +151,9 @@ def _again(
     choice: Choice, question: Question, net: Network, listed: Sequence[Host], tried: Tried
 ) -> Choice:
     """Returns the choice of a placement that was tried, and says so."""
+    before = choice.before
+    if choice.objection:  # which leaves out the run to compare with
+        before = run_placement.in_order(question.program, choice.usual.hosts)
     console.note(
         f"ranks are placed as in the fastest runs so far, which took {time_to_text(tried.seconds)}"
     )
@@ -165,7 +161,7 @@ def _again(
         choice,
         best=_as_before(net, listed, choice.program, tried.hosts),
         objection="",
-        before=run_placement.in_order(question.program, choice.usual.hosts),
+        before=before,
     )
 
 

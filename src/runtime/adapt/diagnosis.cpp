@@ -29,16 +29,29 @@ algorithms::Problem problem_of(const Observations& seen, const Network& network,
 /// many take.
 bool run_ahead(const CalledShape& shape) { return collective::is_rooted(shape.key.kind); }
 
-/// Returns how long calls take with a plan.
-CallSeconds time_with(const Observations& seen, const Network& network, const CalledShape& shape,
-                      const algorithms::Skeleton& plan) {
-  if (run_ahead(shape)) return CallRow(seen, shape).seconds_with(plan, network);
-  simulator::SimulationOptions options;
-  options.max_messages = 16'000;
-  const double seconds =
-      simulator::simulate(problem_of(seen, network, shape), plan, options).time.value();
-  return {seconds, seconds, seconds};
-}
+/// Says how long calls of a shape take.
+class Timer {
+public:
+  /// `seen` and `network` must outlive it.
+  Timer(const Observations& seen, const Network& network, const CalledShape& shape)
+      : _network(network), _problem(problem_of(seen, network, shape)) {
+    if (run_ahead(shape)) _row.emplace(seen, shape);
+  }
+  [[nodiscard]] CallSeconds time_with(const algorithms::Skeleton& plan) const {
+    if (_row) return _row->seconds_with(plan, _network);
+    simulator::SimulationOptions options;
+    options.max_messages = 16'000;
+    const double seconds = simulator::simulate(_problem, plan, options).time.value();
+    return {seconds, seconds, seconds};
+  }
+  [[nodiscard]] bool has_row() const { return _row.has_value(); }
+  [[nodiscard]] const algorithms::Problem& problem() const { return _problem; }
+
+private:
+  const Network& _network;
+  algorithms::Problem _problem;
+  std::optional<CallRow> _row; ///< if ranks may be in several calls at a time
+};
 
 /// A plan for a shape, and how long calls take with it.
 struct Timed {
@@ -64,15 +77,14 @@ std::vector<algorithms::Skeleton> finalists(const algorithms::Problem& problem,
 }
 
 /// Returns the finalist with which calls take least; one that takes for ever if it is cancelled.
-Timed best_of(const Observations& seen, const Network& network, const CalledShape& shape,
-              const planner::Explanation& explanation, const std::atomic<bool>& is_cancelled) {
+Timed best_of(const Timer& timer, const planner::Explanation& explanation,
+              const std::atomic<bool>& is_cancelled) {
   std::vector<algorithms::Skeleton> plans = {explanation.plan.skeleton};
-  if (run_ahead(shape)) plans = finalists(problem_of(seen, network, shape), explanation);
+  if (timer.has_row()) plans = finalists(timer.problem(), explanation);
   Timed best{{}, {.all = std::numeric_limits<double>::infinity()}};
   for (algorithms::Skeleton& plan : plans) {
     if (is_cancelled) break;
-    if (const CallSeconds seconds = time_with(seen, network, shape, plan);
-        seconds.all < best.seconds.all)
+    if (const CallSeconds seconds = timer.time_with(plan); seconds.all < best.seconds.all)
       best = {std::move(plan), seconds};
   }
   return best;
@@ -87,11 +99,11 @@ void replan_shape(const Observations& seen, const CalledShape& shape, Replan& re
   options.library = seen.library;
   options.threads = 1; // The program's own have the processors.
   if (seen.placement.size() > few_ranks) options.effort = planner::Effort::estimate;
-  const planner::Explanation found =
-      planner::explain(problem_of(seen, result.network, shape), options);
+  const Timer timer(seen, result.network, shape);
+  const planner::Explanation found = planner::explain(timer.problem(), options);
   if (found.plan.algorithm == planner::native_name) return; // The race decides on that.
-  const CallSeconds before = time_with(seen, result.network, shape, old->skeleton);
-  Timed best = best_of(seen, result.network, shape, found, is_cancelled);
+  const CallSeconds before = timer.time_with(old->skeleton);
+  Timed best = best_of(timer, found, is_cancelled);
   // Its calls may be too few to be among those that count.
   if (before.of_shape <= 0 || before.all - best.seconds.all < least_saved * before.of_shape) return;
   const auto ns = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };

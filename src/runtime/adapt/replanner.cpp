@@ -172,8 +172,7 @@ void Replanner::look_at(Races& races, std::size_t at) {
     const Watch& watch = race.watch();
     const std::int64_t now_ns = races.elapsed_ns();
     // A recovery may make calls take less, but not so clearly that they drift.
-    const bool is_slower = watch.is_off() && watch.is_slower();
-    if ((!is_slower && _state.look_for_recovery(at, now_ns)) ||
+    if ((!watch.is_slower() && _state.look_for_recovery(at, now_ns)) ||
         (!watch.is_off() && _state.improve(at, now_ns)))
       return begin_attempt(races, at);
     forget(at);

@@ -250,15 +250,25 @@ Arguments examine_neighbors(const Side& send, Rank sends, const Side& receive, R
   return it;
 }
 
+namespace {
+
+MPI_Count size_of(MPI_Datatype type) {
+  MPI_Count size = 0;
+  native.Type_size_x(type, &size);
+  return size;
+}
+
+/// Whether a side with one count has data. The type of an empty one may be null.
+bool has_bytes(const Side& side) { return side.count > 0 && size_of(side.type) > 0; }
+
+} // namespace
+
 bool waits_for_all(const Call& call) {
   if (call.kind == Kind::barrier) return true;
   if (is_rooted(call.kind) || is_prefix(call.kind)) return false;
   if (call.kind == Kind::alltoall && call.is_uneven()) return false;
-  if (!call.is_uneven() && call.receive.count <= 0) return false; // the type may be null
-  MPI_Count size = 0;
-  native.Type_size_x(call.receive.type, &size);
-  if (size == 0) return false;
-  if (!call.is_uneven()) return true;
+  if (!call.is_uneven()) return has_bytes(call.receive);
+  if (size_of(call.receive.type) == 0) return false;
   int inter = 0, ranks = 0;
   native.Comm_test_inter(call.comm, &inter); // where the counts are those of the other group
   native.Comm_size(call.comm, &ranks);
@@ -266,6 +276,13 @@ bool waits_for_all(const Call& call) {
   for (Rank i = 0; i < ranks; ++i)
     if (call.receive.counts[i] == 0) return false;
   return true;
+}
+
+bool has_data(const Call& call, Rank rank) {
+  if (call.is_uneven() || !is_rooted(call.kind)) return false;
+  const bool receives = begins_at_root(call.kind) ? call.kind == Kind::bcast || rank != call.root
+                                                  : call.kind == Kind::gather && rank == call.root;
+  return has_bytes(receives ? call.receive : call.send);
 }
 
 } // namespace thalweg::runtime

@@ -85,4 +85,8 @@ inline std::optional<std::int64_t> plain_size(const Call& call) {
 /// Whether no rank can have left the collective, executed natively, before all have entered it.
 bool waits_for_all(const Call& call);
 
+/// Whether each rank sends or receives data in a rooted call, as all ranks know.
+/// @param rank of this process in the communicator
+bool has_data(const Call& call, Rank rank);
+
 } // namespace thalweg::runtime

@@ -82,20 +82,6 @@ void take_turn(const Race* race, Chooser::Decision& choice) {
   choice.prediction = {};
 }
 
-/// Whether each rank sends or receives data in a rooted call; the same on all ranks.
-bool has_data(const Call& call, Rank rank) {
-  using collective::Kind;
-  if (call.is_uneven() || !collective::is_rooted(call.kind)) return false;
-  const bool receives = collective::begins_at_root(call.kind)
-                            ? call.kind == Kind::bcast || rank != call.root
-                            : call.kind == Kind::gather && rank == call.root;
-  const Side& side = receives ? call.receive : call.send;
-  if (side.count <= 0) return false; // the type may be null
-  MPI_Count size = 0;
-  native.Type_size_x(side.type, &size);
-  return size > 0;
-}
-
 /// Ends an agreement of the communicator's ranks, if one is open and all of them are known to have
 /// begun it.
 /// @param code of the call

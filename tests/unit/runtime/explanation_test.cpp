@@ -48,12 +48,7 @@ public:
     options.threads = 1;
     const std::vector kinds = {kind};
     _seen.table = planner::make_table(_seen.network, _seen.placement, kinds, options, 1 << 20);
-    _seen.shape = {.key = {.kind = kind,
-                           .root = 0,
-                           .size_class = static_cast<std::uint8_t>(
-                               std::bit_width(static_cast<std::uint64_t>(size)))},
-                   .size = size,
-                   .calls = 100};
+    _seen.shape = {.key = runtime::key_of(kind, 0, size), .size = size, .calls = 100};
     _seen.usual_ns = call(_seen.network);
   }
   /// Whether calls take clearly longer or less after a change.
