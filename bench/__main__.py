@@ -15,6 +15,7 @@ from bench import (
     adapt,
     breakdown,
     builds,
+    calm,
     cells,
     choice,
     cloudmap,
@@ -50,6 +51,7 @@ from bench import (
     smpi,
     stress,
     timeline,
+    timeline_runs,
     trees,
     trunks,
     wan,
@@ -194,6 +196,12 @@ commands = {
         1,
         frozenset({"size", "anew", "resume", "program"}),
     ),
+    "calm": Command(
+        calm.run,
+        calm.scenario_names,
+        3,
+        frozenset({"size", "anew", "resume", "program"}),
+    ),
     "placement-lab": Command(
         placement_lab.run,
         placement_lab.names,
@@ -284,7 +292,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             budget_is_set=budget is not None,
             programs=_known(
                 program or [],
-                [*breakdown.sizes, *placement_programs.programs, *timeline.programs],
+                [*breakdown.sizes, *placement_programs.programs, *timeline_runs.programs],
                 "program",
             ),
             simulate=simulate,

@@ -11,8 +11,8 @@ def change(**other: Any) -> dict[str, Any]:
     return usual | {"call": 120, "epoch": 12, "adopted": 130} | other
 
 
-def part(collective: str, *changes: dict[str, Any], fault: str = "port") -> Part:
-    labels = {"scenario": "s", "build": "b", "collective": collective, "bytes": 1, "fault": fault}
+def part(collective: str, *changes: dict[str, Any]) -> Part:
+    labels = {"scenario": "s", "build": "b", "collective": collective, "bytes": 1, "fault": "port"}
     facts = {"calls": 100, "part": "lab1", "simulated": [1.0, 4.0, 2.0]}
     phases = {"stay": [10.0, 40.0, 11.0], "told": [3.0, 20.0, 0.1], "adapt": [10.0, 25.0, 12.0]}
     samples = [
@@ -23,7 +23,7 @@ def part(collective: str, *changes: dict[str, Any], fault: str = "port") -> Part
 
 
 def test_plans_that_knew_count_only_while_the_network_is_worse() -> None:
-    table, _ = timeline.contents([part("bcast", change())])
+    (table,) = timeline.contents([part("bcast", change())])
     row = dict(zip(table.columns, table.rows[0], strict=True))
     assert row["old plans"] == "61.0 s"
     assert row["knowing"] == "41.0 s"
@@ -37,17 +37,9 @@ def test_epochs_count_from_the_change_to_the_plans_that_answer_it() -> None:
     late = change(recovery=True, adopted=250)
 
     def replaced(*changes: dict[str, Any], collective: str = "bcast") -> str:
-        table, _ = timeline.contents([part(collective, *changes)])
+        (table,) = timeline.contents([part(collective, *changes)])
         return str(table.rows[0][-1])
 
     assert replaced(before, in_vain, change(), late) == "30 calls, 3 epochs"
     assert replaced(change(adopted=240), collective="nbody") == "40 calls, 2 epochs"
     assert replaced(before, in_vain, late) == "not"
-
-
-def test_calm_runs_have_a_table_of_their_own() -> None:
-    calm = part("bcast", change(improvement=True), fault=timeline.calm)
-    faults, table = timeline.contents([calm])
-    assert faults.rows == []
-    (row,) = table.rows
-    assert row[-3:] == ["0.77x", "0 of 1", "1 of 1"]
