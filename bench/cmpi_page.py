@@ -38,9 +38,9 @@ class Times:
     seed: int
     flat: float  # MPICH2 without its SMP collectives
     mpich: float  # MPICH2
-    cmpi: float  # levels as printed
+    cmpi: float  # as printed
     logarithmic: float  # CMPI with logarithmic levels
-    in_groups: float | None  # with MPICH2's own collective in each group, where CMPI has groups
+    joined: float | None  # with binomial trees in its groups, joined, where CMPI has groups
     ours: float | None
     plan: str
 
@@ -204,8 +204,9 @@ def together(found: Sequence[Times]) -> Table:
             "25.4 to 31.2 % over MPICH2 for 32 to 2,048 processes, simulated.",
             "Above 256 ranks Thalweg plans with the effort `estimate`. Its plan doesn't depend on "
             "k and T_span.",
-            "T_span: groups are made equal as long as their hosts stay close; as printed, hosts "
-            "are moved wherever there is room.",
+            "T_span: hosts of the largest group of a level are moved to the smallest one, as "
+            "printed, wherever there is room; close hosts only: as long as they stay close to all "
+            "of their group, which is Thalweg's default.",
         ],
     )  # fmt: skip
     for key, group in grouped(found, lambda each: (each.sweep, each.varied)).items():
@@ -240,22 +241,23 @@ def scales(found: Sequence[Times]) -> Table:
 
 
 def in_groups(found: Sequence[Times]) -> Table:
-    """Compares binomial trees in CMPI's groups with what MPICH2 chooses there."""
+    """Compares what MPICH2 chooses in CMPI's groups with binomial trees there."""
     table = Table(
-        "CMPI with MPICH2's own collective in each group",
-        ["bytes", "collective", *(f"binomial, {placement}" for placement in dashes),
-         *(f"MPICH2's own, {placement}" for placement in dashes)],
+        "CMPI as printed, and with binomial trees in its groups",
+        ["bytes", "collective", *(f"as printed, {placement}" for placement in dashes),
+         *(f"binomial, {placement}" for placement in dashes)],
         notes=[
-            "Improvement over MPICH2. The paper's Algorithm 3 calls MPICH2 in each group: "
-            "Rabenseifner's reduce and scatter with allgather for long vectors. All else on this "
-            "page has binomial trees, joined to one schedule.",
-            "MPICH2's own: the groups of a level at the same time, as if they shared no link, and "
-            "the levels one after the other.",
+            "Improvement over MPICH2. As printed: the paper's Algorithm 3 calls MPICH2's own "
+            "collective in each group, which is Rabenseifner's reduce and scatter with allgather "
+            "for long vectors: the groups of a level at the same time, as if they shared no link, "
+            "and the levels one after the other. All else on this page has that.",
+            "Binomial: Thalweg's algorithm `hierarchical` joins binomial trees of the groups to "
+            "one schedule, in which no level waits for another.",
         ],
     )  # fmt: skip
-    own = [each for each in found if each.sweep == usual[0] and each.in_groups is not None]
+    own = [each for each in found if each.sweep == usual[0] and each.joined is not None]
     for key, group in grouped(own, lambda each: (each.varied, each.collective)).items():
-        table.add(*key, *placed(group), *placed(group, "in_groups"))
+        table.add(*key, *placed(group), *placed(group, "joined"))
     return table
 
 
