@@ -138,7 +138,7 @@ commands = {
         adapt.run, adapt.scenarios, 3, frozenset({"size", "anew", "resume", "budget"})
     ),
     "native": Command(native.run, options=frozenset({"size"})),
-    "headline": Command(headline.run),
+    "headline": Command(headline.run, options=frozenset({"anew", "resume", "budget"})),
     "cells": Command(
         cells.run, cells.scenarios, options=frozenset({"size", "anew", "resume", "budget"})
     ),
