@@ -16,7 +16,7 @@ from bench import drift, report
 from bench.networks import megabit
 from bench.page import Page, Part
 from bench.placement_cases import matrix, patterns, shuffled, uneven
-from bench.plot import Line, LinePanel, line_chart
+from bench.plot import BarPanel, Line, LinePanel, Stack, bar_chart, line_chart
 from bench.report import Content, Figure, Subject, Table, times
 from bench.settings import Settings
 from thalweg import mapping
@@ -159,6 +159,7 @@ def contents(parts: Sequence[Part]) -> list[Content]:
     instances = [each for each in settings_of_paper if each.figure in by_figure]
     if instances:
         found.append(by_instances(instances, by_figure))
+        found += [drawn(four, by_figure) for four in (instances[:4], instances[4:]) if four]
         found.append(by_pattern(instances, by_figure))
     if days in by_figure:
         found += [over_time(by_figure[days]), figure(by_figure[days])]
@@ -195,6 +196,26 @@ def by_instances(of: Sequence[Instances], by_figure: Mapping[str, Sequence[Case]
         {each.figure: geometric_mean(faster(by_figure[each.figure], "thalweg")) for each in of}
     )
     return table
+
+
+def drawn(of: Sequence[Instances], by_figure: Mapping[str, Sequence[Case]]) -> Figure:
+    """A panel for each figure, as the paper has them."""
+    colour = {"cost": colours["thalweg"]}
+    panels = [
+        BarPanel(
+            f"Figure {each.figure}: {each.name}",
+            "cost over the baseline's",
+            [
+                Stack(method, {"cost": 1 / geometric_mean(faster(by_figure[each.figure], method))})
+                for method in methods
+            ],
+        )
+        for each in of
+    ]
+    title = f"Costs over the baseline's: Figures {of[0].figure} to {of[-1].figure}"
+    drawing = Figure(title, f"cloudmap-costs-{of[0].figure}", bar_chart(panels, colour))
+    drawing.notes.append("Geometric means as in the table above; below 1 is better.")
+    return drawing
 
 
 def verdicts(gain: Mapping[str, float]) -> list[str]:

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bench import cmpi_page, networks, report, sources
 from bench.cmpi_collectives import Cmpi, Judge, Shape, algorithms, rival
@@ -216,8 +217,19 @@ def described(setup: Setup) -> list[Cloud]:
                 net, setup.size, setup.base, setup.span, setup.adjust, scale
             ).levels
             sizes = [[len(group) for group in level.groups] for level in levels]
-            found.append(Cloud(name, scale, len(net.hosts), latency, bandwidth, sizes))
+            found.append(
+                Cloud(
+                    name, scale, len(net.hosts), latency, bandwidth, sizes,
+                    distribution(net.latency), distribution(net.bandwidth),
+                )
+            )  # fmt: skip
     return found
+
+
+def distribution(matrix: NDArray[np.float64]) -> list[float]:
+    """Returns the percentiles of what pairs of hosts have."""
+    apart = ~np.eye(len(matrix), dtype=bool)
+    return [float(each) for each in np.percentile(np.asarray(matrix)[apart], cmpi_page.shares)]
 
 
 def process_times(setup: Setup) -> list[Spread]:

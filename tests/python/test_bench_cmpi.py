@@ -159,7 +159,7 @@ def test_the_page_of_a_few_points_is_whole() -> None:
         for s in setups
     ]
     titles = [content.title for content in cmpi_page.contents(parts)]
-    assert len(titles) == len(set(titles)) + 1  # a table and a figure have the same
+    assert len(titles) == len(set(titles)) + 2  # two tables are drawn under their names
     assert "By bytes" in titles
     rows = cmpi_page.contents(parts[1:2])[-2]  # before its figure
     assert [row[2] for row in rows.rows] == ["2"] * 6  # type: ignore[union-attr]
