@@ -88,6 +88,9 @@ Draft = Annotated[
 ]
 Anew = Annotated[bool, typer.Option(help="Forget the last run of this command.")]
 Resume = Annotated[bool, typer.Option(help="Leave out the parts that today's sources have made.")]
+Render = Annotated[
+    bool, typer.Option(help="Measure nothing: write the page again from its samples.")
+]
 Budget = Annotated[
     str | None, typer.Option(help="Un-dilated time of a probe, instead of the usual.")
 ]
@@ -275,6 +278,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
         draft: Draft = False,
         anew: Anew = False,
         resume: Resume = False,
+        render: Render = False,
         paper: Paper = None,
         lab: Lab = False,
     ) -> None:
@@ -288,6 +292,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             draft=draft,
             anew=anew,
             resume=resume,
+            render=render,
             budget=units.parse_time(budget) if budget else settings.budget,
             budget_is_set=budget is not None,
             programs=_known(
@@ -316,6 +321,8 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
     taken = simulated.union(
         *(each.options | (common if each.on_lab else simulated) for each in chosen)
     )
+    if "resume" in taken:
+        taken |= {"render"}
     parameters = [p for p in signature.parameters.values() if p.name in taken]
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     app.command(name, help=description)(command)
