@@ -34,7 +34,8 @@ TEST_CASE("an exception in the thread ends planning, not the program") {
   seen->improves = true;
   seen->shape = {.key = {.kind = collective::Kind::bcast, .root = 7}, .size = 8};
   seen->table.placement = seen->placement;
-  seen->table.entries.push_back({.kind = collective::Kind::bcast, .root = 7, .skeleton = {}});
+  seen->table.entries.push_back(
+      {.kind = collective::Kind::bcast, .root = 7, .native = false, .skeleton = {}});
   PlanningThread thread;
   thread.start(seen);
   wait_for(thread);
