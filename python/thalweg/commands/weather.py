@@ -6,9 +6,21 @@ from typing import Annotated
 
 import typer
 
-from thalweg import console, inputs, picture, record, sampling, units, weather, weather_text
+from thalweg import (
+    console,
+    inputs,
+    paths,
+    picture,
+    record,
+    sampling,
+    units,
+    weather,
+    weather_findings,
+    weather_text,
+)
 from thalweg.errors import UserError
 from thalweg.files import check_output, is_file, is_folder
+from thalweg.network import Network
 from thalweg.options import Hostfile, Hosts, Json, Launcher, Mpi
 from thalweg.preparation import Request, choose_hosts, choose_launcher
 
@@ -65,13 +77,13 @@ def command(
         raise UserError(f"{what} and hosts are given; leave out one")
     names = _hosts(what) if what else [host.name for host in choose_hosts(request)]
     history = weather.load(names)
-    found = weather_text.lines(history, time.time())
+    found = weather_findings.lines(history, time.time())
     if output:
         picture.write(output, weather_text.picture(history, found))
     if json:
         console.show_json(weather_text.as_json(history, found))
     else:
-        console.show(*weather_text.parts(history, found))
+        console.show(*weather_text.parts(history, found, _network(what, names)))
         if output:
             console.show(f"written to {output}")
     return 0
@@ -82,3 +94,15 @@ def _hosts(what: Path) -> list[str]:
     if is_folder(what):
         return list(record.read(what).hosts)
     return [host.name for host in inputs.network(what).hosts]
+
+
+def _network(what: Path | None, names: list[str]) -> Network | None:
+    """Returns the network file that is given, or what the cache has; None if there is none."""
+    if what and not is_folder(what):
+        return inputs.network(what)
+    path = paths.network(names)
+    try:
+        return inputs.network(path) if path.is_file() else None
+    except UserError as error:
+        console.note(str(error))
+        return None
