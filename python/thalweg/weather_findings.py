@@ -131,7 +131,7 @@ class _Cause:
     kind: _Kind
     name: str
     pairs: frozenset[Pair]
-    """Of those that are known."""
+    """Only pairs that are known."""
 
 
 @dataclass(frozen=True)

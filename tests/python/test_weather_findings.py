@@ -28,7 +28,7 @@ def history(
     chosen: Callable[[int], Iterable[Pair]],
     latency: Factor | None = None,
 ) -> History:
-    """A measurement each hour, as samples have it: latency both ways, bandwidth one way."""
+    """A measurement each hour, as samples have it: latency in both directions, bandwidth in one."""
     noise = random.Random(1)
     entries = []
     for hour in range(24 * days):
