@@ -142,4 +142,4 @@ def _verdicts(raced: Sequence[Race], dilation: float) -> Block:
 
 
 def _winner_took(race: Race) -> float:
-    return float(race["seconds"][race["winner"]])
+    return float(race["seconds"]["native" if race["winner"] == "native" else "plan"])
