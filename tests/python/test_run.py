@@ -153,6 +153,33 @@ def test_ranks_of_one_host_get_nothing(
     assert "all ranks are on a: nothing to plan" in capfd.readouterr().err
 
 
+def test_following_a_network_where_there_is_none_is_said(
+    launcher: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("THALWEG_FORCE", raising=False)
+    keep = launcher.with_name("kept.json")
+    words = ["run", "-n", "2", "-H", "a:2", "--launcher", str(launcher), "--adapt", "on"]
+    assert main([*words, "--keep-network", str(keep), "./app"]) == 7
+    *_, line = capfd.readouterr().err.splitlines()
+    assert line == (
+        "thalweg: --adapt on: nothing was planned, so no plans followed the network; "
+        f"{keep} isn't written"
+    )
+    assert not keep.exists()
+
+
+def test_a_kept_network_is_said(launcher: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    keep, net = launcher.with_name("kept.json"), launcher.with_name("net.json")
+    networks.write(networks.even_network(2, 1e-4, 1e8), net)
+    words = ["run", "-n", "2", "-H", "a,b", "--launcher", str(launcher), "--network", str(net)]
+    words += ["--plan", str(plan_beside(launcher)), "--adapt", "on", "--keep-network", str(keep)]
+    assert main([*words, "--no-record", "./app"]) == 7
+    first, *_, last = capfd.readouterr().err.splitlines()
+    assert first.startswith("thalweg: --adapt on with neither a record nor a trace: ")
+    assert last.startswith(f"thalweg: {keep} is the network as it was")
+    assert networks.read(keep) == networks.read(net)
+
+
 def test_a_matrix_is_checked_also_where_there_is_nothing_to_place(
     launcher: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
