@@ -33,7 +33,7 @@ RUN_SECONDS = 20.0
 after three."""
 bar = 1.005  # times the time of runs whose plans only race
 runs_without_alarm = 100
-"""Of so many runs one may have an alarm."""
+"""One of so many runs may have an alarm."""
 racing, following = "racing", "following"
 variants = {racing: timeline_runs.races, following: timeline_runs.follows}
 

@@ -60,7 +60,7 @@ class Cmpi:
     def __init__(self, problem: Problem, shape: Shape) -> None:
         self._groups: list[Groups] = []
         self.tree: Skeleton | None = None
-        """Of a gather or scatter."""
+        """What passes blocks, in a gather or scatter."""
         name = algorithms[problem.collective.kind]
         if name == "hierarchical":
             self._groups = levels(problem, shape)
