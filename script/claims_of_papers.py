@@ -27,16 +27,29 @@ def asymmetric(what: str, *labels: str) -> Source:
 
 def saved(placement: str) -> list[Source]:
     """What CMPI saves on the mean of the sizes."""
-    return cells("cmpi", placement, "bytes=all", ["bcast", "reduce", "scatter", "gather"])
+    return cells("cmpi", placement, "bytes=all", ["bcast", "scatter", "gather"])
+
+
+def reduces(placement: str) -> Source:
+    """What CMPI's reduces lose on the mean of the sizes."""
+    return negative(cell("cmpi", placement, "bytes=all", "collective=reduce"))
+
+
+def levels(seed: int) -> Source:
+    """How many levels the hierarchy of a drawn cloud has."""
+    network = f"network=drawn, seed {seed}, 64 hosts"
+    return formula(
+        lambda *all: len(all), column("cmpi", "groups by level", CLOUDS, network, "levels=linear")
+    )
 
 
 def loss(placement: str, collective: str) -> Source:
     return negative(cell("cmpi", placement, "bytes=1MB", f"collective={collective}"))
 
 
-def ninetieth(placement: str, algorithm: str) -> Source:
+def single(percentile: str, placement: str, algorithm: str) -> Source:
     table = "table=Times of single ranks in a scatter"
-    return cell("cmpi", "90 %", table, placement, algorithm)
+    return cell("cmpi", percentile, table, placement, algorithm)
 
 
 def faster_in(collective: str, placement: str) -> Source:
@@ -48,10 +61,10 @@ def by_ranks(placement: str) -> Source:
     return column(SWEEPS[0], placement, SWEEPS[1], "sweep=ranks")
 
 
-def spread(placement: str) -> Source:
-    """By how much k matters."""
-    by_k = column(SWEEPS[0], placement, SWEEPS[1], "sweep=k")
-    return formula(lambda *values: max(values) - min(values), by_k)
+def spread(sweep: str, placement: str) -> Source:
+    """By how much a parameter matters."""
+    values = column(SWEEPS[0], placement, SWEEPS[1], f"sweep={sweep}")
+    return formula(lambda *values: max(values) - min(values), values)
 
 
 def beaten(collective: str) -> Source:
@@ -74,27 +87,27 @@ CMPI: Claims = {
     ],
     "Figure 4": [given("16")],
     "Figure 5": [
-        formula(
-            lambda *all: len(all) / 3, column("cmpi", "groups by level", "levels=linear", "64")
-        ),
+        *(of(*(levels(seed) for seed in (1, 2, 3))) for of in (least, most)),
         formula(lambda *all: len(all), column("cmpi", "hosts", CLOUDS, "levels=linear", "64")),
         given("64"),
         *(of(column("cmpi", GROUPS, "levels=linear", "hosts=64")) for of in (least, most)),
-        given("0"),
     ],
     "Figure 6": [
         given("1", "1"),
         *saved("CMPI, block"),
         *saved("CMPI, random"),
+        *saved("CMPI, round robin"),
+        *(of(*(reduces(each) for each in PLACEMENTS)) for of in (least, most)),
         given("1"),
         loss("CMPI, block", "bcast"),
-        *(of(*(loss(each, "reduce") for each in PLACEMENTS)) for of in (least, most)),
     ],
     "Figure 7": [
-        given("90 %"),
-        *(ninetieth(each, "CMPI") for each in ("random", "block")),
-        *(ninetieth(each, "MPICH2 1.4") for each in ("random", "block")),
-        *(ninetieth("round robin", each) for each in ("CMPI", "MPICH2 1.4")),
+        *(single("50 %", each, "CMPI") for each in ("random", "block")),
+        *(single("50 %", each, "MPICH2 1.4") for each in ("random", "block")),
+        *(single(each, "random", "CMPI") for each in ("10 %", "90 %")),
+        given("80 %"),
+        *(single(each, "random", "MPICH2 1.4") for each in ("10 %", "90 %")),
+        *(single("50 %", "round robin", each) for each in ("CMPI", "MPICH2 1.4")),
     ],
     "Figure 8": [
         cell("cmpi", "CMPI is faster in", "CMPI", says="* of #"),
@@ -133,7 +146,9 @@ CMPI: Claims = {
         *(of(by_ranks("CMPI, round robin")) for of in (least, most)),
         most(by_ranks("CMPI, block")),
         negative(least(by_ranks("CMPI, block"))),
-        most(*(spread(each) for each in PLACEMENTS)),
+        most(*(spread("k", each) for each in PLACEMENTS)),
+        given("16", "4"),
+        most(*(spread("T_span", each) for each in PLACEMENTS)),
     ],
 }
 
