@@ -95,6 +95,29 @@ def test_ranks_stay_in_blocks_where_the_launcher_needs_that(net: Network, tmp_pa
     assert changes == len(set(hosts)) - 1
 
 
+HALVES = "from,to,messages,bytes\n0,2,100,1e7\n1,3,100,1e7\n0,1,10,1000\n"
+
+
+def test_it_is_said_what_the_restriction_to_blocks_costs(net: Network, partners: Path) -> None:
+    partners.write_text(HALVES)
+    listed, usual = [Host("west0", 2), Host("east0", 2)], ["west0"] * 2 + ["east0"] * 2
+    choice = run_placement.choose(net, listed, usual, APP, partners, in_blocks=True)
+    assert choice and "saves 0%" in choice.objection
+    restriction, objection = run_placement.lines(choice)
+    assert "so only such blocks are placed: a rank's communication costs " in restriction
+    assert "a newer MPICH (-rankmap)" in restriction and "--write mpich-4" in restriction
+    assert objection.startswith("the launcher's order stays: ")
+    assert run_placement.as_json(choice)["restriction"] == restriction
+    free = run_placement.choose(net, listed, usual, APP, partners)
+    assert free and not free.restriction and not free.objection
+    # Where blocks are as good as any other placement there is nothing to say.
+    partners.write_text(PARTNERS)
+    choice = run_placement.choose(net, listed, usual, APP, partners, in_blocks=True)
+    assert choice and not choice.restriction
+    choice = run_placement.choose(net, HOSTS, USUAL, APP, partners, in_blocks=True)
+    assert choice and not choice.restriction and not choice.objection
+
+
 def test_an_earlier_run_gives_the_matrix(net: Network) -> None:
     assert run_placement.choose(net, HOSTS, USUAL, APP) is None
     recorded_partners("010000", seconds=200.0)
