@@ -68,6 +68,7 @@ def read(path: Path) -> Program:
     if folder:
         return Program(_monitored(path, sorted(path.glob("*.prof"))))
     text = read_text(path, f"matrix {path}", "; name a run record, or a file that has a matrix")
+    text = text.removeprefix("\ufeff")  # a byte order mark, with which Excel saves CSV in UTF-8
     if text.startswith("%%MatrixMarket"):
         return Program(_matrix_market(text, f"matrix {path}"))
     if any(map(MONITORED.fullmatch, text.splitlines()[:1000])):

@@ -68,5 +68,6 @@ def _usable(program: Sequence[str], ranks: int) -> Iterator[tuple[Path, list[str
             continue
         launch: Any = found.get("launch") if isinstance(found, dict) else None
         if isinstance(launch, dict) and launch.get("status") == 0 and found.get("ranks") == ranks:
-            if isinstance(words := launch.get("program"), list) and words:
+            words = launch.get("program")
+            if isinstance(words, list) and words:
                 yield folder, recording.arguments([str(word) for word in words])

@@ -57,16 +57,22 @@ def choose(
     return choice
 
 
-def check_plan(path: Path) -> None:
-    """Raises UserError if the file is no plan file, damaged, or of another version."""
+def check_plan(path: Path, ranks: int) -> None:
+    """Says so if the file has no plans for as many ranks. Raises UserError if it is no plan file,
+    damaged, or of another version."""
     if not is_file(path):
         raise UserError(f"plan {path}: no such file; make it with `thalweg plan`")
     try:
-        planner.from_bytes(path.read_bytes())
+        known = [len(table.placement) for table in planner.from_bytes(path.read_bytes()).tables]
     except OSError as error:
         raise UserError(f"plan {path}: {error.strerror}") from None
     except UserError as error:
         raise UserError(f"plan {path}: {error}") from None
+    if known and ranks not in known:
+        console.note(
+            f"plan {path} is for {known[0]} ranks, but the run has {ranks}: world rank 0 makes "
+            f"quick plans for them when it starts; `thalweg plan -n {ranks}` makes thorough ones"
+        )
 
 
 def make_plan(net: Network, names: Sequence[str], flavour: str, *, quick: bool = False) -> Path:

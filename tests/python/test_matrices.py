@@ -50,6 +50,7 @@ MONITORED = MONITORING + MONITORING.replace("E\t0\t1", "E\t1\t2") + SILENT
     [
         ("a.csv", "from,to,messages,bytes\n0,1,2,30\n1,0,1,5\n0,1,1,1\n", 2,
          {(0, 1): (3, 31), (1, 0): (1, 5)}),
+        ("a.csv", "\ufefffrom,to,messages,bytes\r\n0,1,2,30\r\n", 2, {(0, 1): (2, 30)}),
         ("b.csv", "Sender, Receiver, nbytes\n2,0,7\n", 3, {(2, 0): (0, 7)}),
         ("c.csv", "0,1,0\n2,9,0\n0,0.5,0\n", 3, {(0, 1): (0, 1), (1, 0): (0, 2), (2, 1): (0, 0.5)}),
         ("d.mtx", "%%MatrixMarket matrix coordinate real general\n% c\n3 3 2\n1 2 5\n3 1 2.5\n", 3,
