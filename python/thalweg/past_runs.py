@@ -49,6 +49,12 @@ def same(program: Sequence[str], ranks: int) -> Iterator[Run]:
     return _read(folder for folder, words in _usable(program, ranks) if words == wanted)
 
 
+def has_arguments(run: Run, program: Sequence[str]) -> bool:
+    """Whether a run, of any record, had the arguments of this one."""
+    words = run.description.get("launch", {}).get("program")
+    return bool(words) and recording.arguments(words) == recording.arguments(program)
+
+
 def _read(folders: Iterable[Path]) -> Iterator[Run]:
     for folder in folders:
         with contextlib.suppress(UserError):

@@ -195,7 +195,14 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
     net = inputs.network(found.network)
     choice = (
         planning.choose(
-            net, listed, names, chosen, program, request.matrix, bound=request.bind is not None
+            net,
+            listed,
+            names,
+            chosen,
+            program,
+            request.matrix,
+            bound=request.bind is not None,
+            quick=found.quick,
         )
         if request.place
         else None

@@ -2,7 +2,7 @@
 promises, and afterwards what came of it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +177,22 @@ def _objection(usual: Placed, best: Placed, seconds: float | None) -> str:
             f"{time_to_text(seconds)}, less than {LEAST_OF_RUN:.0%}"
         )
     return ""
+
+
+def weigh(choice: Choice, program: Sequence[str], spent: float) -> Choice:
+    """Returns the choice with the launcher's order if placing took longer, in seconds of this
+    machine, than a run is to save: as far as that is known, by a run with the same arguments."""
+    run = choice.program.run
+    if choice.objection or not run or not past_runs.has_arguments(run, program):
+        return choice
+    gain, takes = choice.usual.total - choice.best.total, spent / run.dilation
+    if takes <= gain:
+        return choice
+    why = (
+        f"mapping and planning for another placement take {time_to_text(takes)}, more than the "
+        f"{time_to_text(gain)} that it promises to save a rank"
+    )
+    return replace(choice, objection=why, before=None)
 
 
 def _restriction(in_blocks: Placed, free: Placed, seconds: float | None) -> str:

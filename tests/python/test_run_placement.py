@@ -10,12 +10,14 @@ from test_past_runs import APP, recorded
 from test_record import messages, part, write
 from test_run import launcher  # noqa: F401
 
-from thalweg import inputs, past_runs, record, recording, run_placement
+from thalweg import inputs, past_runs, planning, record, recording, run_placement, wisdom
 from thalweg.cli import main
 from thalweg.errors import UserError
 from thalweg.hosts import Host
+from thalweg.launcher import Launcher
 from thalweg.network import Network
 from thalweg.run_placement import Choice
+from thalweg.units import time_to_text
 
 HOSTS = [Host(name) for name in ("west0", "east0", "west1", "east1")]
 USUAL = [host.name for host in HOSTS]
@@ -131,6 +133,51 @@ def test_an_earlier_run_gives_the_matrix(net: Network) -> None:
     recorded_partners("030000", seconds=1e5, dilation=1e3)
     choice = run_placement.choose(net, HOSTS, USUAL, APP)
     assert choice and not choice.objection
+
+
+def test_placing_must_not_take_longer_than_a_run_saves(net: Network, partners: Path) -> None:
+    recorded_partners("010000", seconds=200.0)
+    choice = run_placement.choose(net, HOSTS, USUAL, APP)
+    assert choice and not choice.objection
+    gain = choice.usual.total - choice.best.total
+    assert run_placement.weigh(choice, APP, gain) is choice
+    weighed = run_placement.weigh(choice, APP, 1000 * gain)
+    assert weighed.chosen is choice.usual and weighed.before is None
+    (line,) = run_placement.lines(weighed)
+    assert f"take {time_to_text(1000 * gain)}, more than the {time_to_text(gain)} that" in line
+    # Runs with other arguments may save more, and of a matrix it isn't known.
+    assert run_placement.weigh(choice, [APP[0], "--size=7", "b/c"], 1000 * gain) is choice
+    named = run_placement.choose(net, HOSTS, USUAL, APP, partners)
+    assert named and run_placement.weigh(named, APP, 1000 * gain) is named
+    # Where a lab is dilated, this machine's time passes faster than the network's.
+    recorded_partners("020000", seconds=200.0, dilation=2000)
+    choice = run_placement.choose(net, HOSTS, USUAL, APP)
+    assert choice and run_placement.weigh(choice, APP, 1000 * gain) is choice
+
+
+def test_planning_counts_where_it_is_known_how_long_it_takes(
+    net: Network, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorded_partners("010000", seconds=200.0)
+    mpich = Launcher(Path("mpiexec"), "mpich", "4.2")
+    monkeypatch.setitem(vars(mpich), "form", "mpich")
+
+    def chosen() -> Choice:
+        found = planning.choose(net, HOSTS, USUAL, mpich, APP, None)
+        assert found
+        return found
+
+    assert not chosen().objection
+    planning.make_plan(net, USUAL, "mpich")
+    assert not chosen().objection  # the other placement is planned for as fast
+    (key,) = [key for key in wisdom.load(wisdom.location()) if '"planning"' in key]
+    wisdom.add(wisdom.location(), key, b"1000")
+    found = chosen()
+    assert found.chosen is found.usual
+    said = " ".join(capsys.readouterr().err.split())
+    assert "order stays: mapping and planning for another placement take 16.7min, more than" in said
+    planning.make_plan(net, found.best.hosts, "mpich")
+    assert not chosen().objection  # it is remembered
 
 
 def test_what_gains_nothing_stays_in_the_launchers_order(net: Network, partners: Path) -> None:
