@@ -87,6 +87,19 @@ def test_run_passes_on_status_and_environment(
     assert gain in " ".join(said.err.split())  # lines may break anywhere
 
 
+def test_a_plan_for_another_number_of_ranks_is_noted(
+    launcher: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    net = networks.even_network(2, 1e-4, 1e8)
+    plan = launcher.with_name("a.plan")
+    plan.write_bytes(planner.to_bytes(PlanFile(net, "", [planner.Table([0, 0, 1, 1], [])])))
+    for ranks in (3, 4):
+        words = ["run", "-n", str(ranks), "-H", "a:2,b:2", "--launcher", str(launcher)]
+        assert main([*words, "--plan", str(plan), "--", "./app"]) == 7
+        said = " ".join(capfd.readouterr().err.split())
+        assert ("a.plan is for 4 ranks, but the run has 3: world" in said) == (ranks == 3)
+
+
 def test_run_with_json_leaves_standard_output_to_it(
     launcher: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -60,6 +60,7 @@ def command(
     else:
         if network:
             raise UserError("--network is for a run's page: name one network, or a run's folder")
+        _check_network(subjects[0])
         setting = Question(subjects[0], ranks, hosts, mpi).answerable()
         tables = _results(results) if results else []
         with console.progress(f"planning for {len(setting.placement)} ranks"):
@@ -71,6 +72,19 @@ def command(
     else:
         console.show(f"written to {output}")
     return 0
+
+
+def _check_network(path: Path) -> None:
+    """Raises UserError for a file that is plainly no network, with what else may be named."""
+    if path.suffix == ".cbor" or not is_file(path):
+        return
+    text = read_text(path, f"{path}").lstrip()
+    if text and not text.startswith(("{", "[")):
+        raise UserError(
+            f"{path}: a report is about the folder of a run, or of two to compare, a network file "
+            "or a scenario of the lab, and this is none of them; `thalweg place` and `thalweg show "
+            "--matrix bytes` take matrices of messages"
+        )
 
 
 def _of_runs(folders: Sequence[Path], network: Path | None, hosts: str | None) -> Page:
