@@ -127,8 +127,7 @@ CMPI: Claims = {
         day("CMPI", "bcast", "random"),
         negative(day("CMPI", "bcast", "block")),
         *(of(column("days", "varies by")) for of in (least, most)),
-        *(day("making it anew gains", "bcast", each) for each in ("random", "block")),
-        cell("days", "making it anew gains, paper", says="< #"),
+        *(negative(day("making it anew gains", "bcast", each)) for each in ("random", "block")),
     ],
     "Figure 11": [
         given("16"),
