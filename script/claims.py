@@ -9,8 +9,10 @@ from claims_of_cloudmap import CLOUDMAP
 from claims_of_papers import BONGO, CMPI, HLOT, MATSUDA
 from page_numbers import (
     Claims,
+    Source,
     all_of,
     cells,
+    column,
     fewest_samples,
     formula,
     given,
@@ -22,6 +24,13 @@ from page_numbers import (
 
 BUILDS = ["openmpi-4.1", "mpich-4.0"]
 MET = "lies above *x. That is so in # of # cells that were measured"
+
+
+def predictions(*labels: str) -> Source:
+    """How many there are with these labels."""
+    measured = column("prediction-64KB-1MB", "measured", *labels)
+    return formula(lambda *all: len(all), measured, unit="")
+
 
 README: Claims = {
     "- Predictions may be wrong,": [given("2 %")],
@@ -52,9 +61,12 @@ README: Claims = {
         note("never-slower", "From #KB on, on uneven scenarios, native takes # as long"),
         note("never-slower", "as long in the geometric mean of # cells"),
     ],
-    "The simulator predicts": [
+    "The simulator predicted": [
         note("prediction-64KB-1MB", "# of # predictions at # MB"),
         note("prediction-64KB-1MB", "predictions at * MB and * MB within #."),
+        predictions("bytes=64000", "within 20 %=yes"),
+        predictions("bytes=64000"),
+        given("64", "21"),
     ],
     "`bench/results/headline.md` and `cells.md` have": [
         missing("cells", "scenario", "build", "collective", "bytes"),
