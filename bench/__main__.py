@@ -321,7 +321,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
     taken = simulated.union(
         *(each.options | (common if each.on_lab else simulated) for each in chosen)
     )
-    if "resume" in taken:
+    if all("resume" in each.options for each in chosen):
         taken |= {"render"}
     parameters = [p for p in signature.parameters.values() if p.name in taken]
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]

@@ -162,7 +162,6 @@ def contents(parts: Sequence[Part]) -> list[Content]:
         found.append(by_instances(instances, by_figure))
         found += [drawn(four, by_figure) for four in (instances[:4], instances[4:]) if four]
         found.append(by_pattern(instances, by_figure))
-    if instances:
         found += [*network_drawn(), *patterns_drawn()]
     if days in by_figure:
         found += [over_time(by_figure[days]), figure(by_figure[days])]

@@ -293,7 +293,8 @@ def _met(ratio: float, epochs: int) -> str:
 def _replaced(part: Part) -> tuple[str, int]:
     """Returns the calls and epochs of the first run until plans for the change held, as text, and
     the epochs; why there are no such plans, and 0."""
-    first = next((s for s in part.samples if s["variant"] == adapt), None)
+    runs = (s for s in part.samples if s["variant"] == adapt and not s["invalid"])
+    first = next(runs, None)
     in_step = len(programs[part.labels["collective"]].parts)
     steps = part.facts["calls"]
     why_not = "not noticed"
@@ -301,6 +302,8 @@ def _replaced(part: Part) -> tuple[str, int]:
         is_noticed = steps < each["call"] <= 2 * steps  # after the change, before the recovery
         if not is_noticed or each["improvement"] or each["recovery"]:
             continue
+        if each["outcome"] == "adopted" and not each["adopted"]:
+            continue  # The run ended before the plans held.
         if each["outcome"] != "adopted":
             why_not = f"not: {each['outcome']}"
             continue

@@ -103,14 +103,14 @@ def sample(
 ) -> dict[str, Any]:
     """One run: the un-dilated seconds of its phases of so many steps, and what its plans did.
 
-    The next changes of the lab's timeline come between the phases.
+    It is recorded, as by `thalweg run`. The next changes of the lab's timeline come between the phases.
     """
     summary = session.folder / "summary.json"
     summary.unlink(missing_ok=True)
-    environment = {**environment, "THALWEG_SUMMARY": str(summary)}
-    if "THALWEG_ADAPT" in environment:
-        record = session.folder / f"record-{len(list(session.folder.glob('record-*')))}"
-        environment["THALWEG_RECORD"] = str(record)
+    record = session.folder / f"record-{len(list(session.folder.glob('record-*')))}"
+    environment = {
+        **environment, "THALWEG_SUMMARY": str(summary), "THALWEG_RECORD": str(record)
+    }  # fmt: skip
     before = counters.read(session.lab)
     *changes, steps = accumulate(phases)
     words = ["--changes", ",".join(map(str, changes))] if changes else []
