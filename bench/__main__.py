@@ -15,6 +15,7 @@ from bench import (
     adapt,
     breakdown,
     builds,
+    calm,
     cells,
     choice,
     cloudmap,
@@ -50,6 +51,7 @@ from bench import (
     smpi,
     stress,
     timeline,
+    timeline_runs,
     trees,
     trunks,
     wan,
@@ -86,6 +88,9 @@ Draft = Annotated[
 ]
 Anew = Annotated[bool, typer.Option(help="Forget the last run of this command.")]
 Resume = Annotated[bool, typer.Option(help="Leave out the parts that today's sources have made.")]
+Render = Annotated[
+    bool, typer.Option(help="Measure nothing: write the page again from its samples.")
+]
 Budget = Annotated[
     str | None, typer.Option(help="Un-dilated time of a probe, instead of the usual.")
 ]
@@ -136,7 +141,7 @@ commands = {
         adapt.run, adapt.scenarios, 3, frozenset({"size", "anew", "resume", "budget"})
     ),
     "native": Command(native.run, options=frozenset({"size"})),
-    "headline": Command(headline.run),
+    "headline": Command(headline.run, options=frozenset({"anew", "resume", "budget"})),
     "cells": Command(
         cells.run, cells.scenarios, options=frozenset({"size", "anew", "resume", "budget"})
     ),
@@ -192,6 +197,12 @@ commands = {
         timeline.run,
         timeline.scenario_names,
         1,
+        frozenset({"size", "anew", "resume", "program"}),
+    ),
+    "calm": Command(
+        calm.run,
+        calm.scenario_names,
+        3,
         frozenset({"size", "anew", "resume", "program"}),
     ),
     "placement-lab": Command(
@@ -267,6 +278,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
         draft: Draft = False,
         anew: Anew = False,
         resume: Resume = False,
+        render: Render = False,
         paper: Paper = None,
         lab: Lab = False,
     ) -> None:
@@ -280,11 +292,12 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             draft=draft,
             anew=anew,
             resume=resume,
+            render=render,
             budget=units.parse_time(budget) if budget else settings.budget,
             budget_is_set=budget is not None,
             programs=_known(
                 program or [],
-                [*breakdown.sizes, *placement_programs.programs, *timeline.programs],
+                [*breakdown.sizes, *placement_programs.programs, *timeline_runs.programs],
                 "program",
             ),
             simulate=simulate,
@@ -308,6 +321,8 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
     taken = simulated.union(
         *(each.options | (common if each.on_lab else simulated) for each in chosen)
     )
+    if all("resume" in each.options for each in chosen):
+        taken |= {"render"}
     parameters = [p for p in signature.parameters.values() if p.name in taken]
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     app.command(name, help=description)(command)

@@ -1,8 +1,8 @@
 """CloudMap's figures as costs of placements: larger inputs, faster and larger instances, two days.
 
 After Carreño, Diener, Cruz, Navaux: Automatic Communication Optimization of Parallel Applications
-in Public Clouds, Figures 6 to 12. Costs (src/mapping/cost.hpp) of drawn patterns on drawn clouds,
-not times of its benchmarks.
+in Public Clouds, Figures 2, 4 and 6 to 12. Costs (src/mapping/cost.hpp) of drawn patterns on drawn
+clouds, not times of its benchmarks.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from bench import drift, report
 from bench.networks import megabit
 from bench.page import Page, Part
 from bench.placement_cases import matrix, patterns, shuffled, uneven
-from bench.plot import Line, LinePanel, line_chart
+from bench.plot import BarPanel, Line, LinePanel, Stack, bar_chart, line_chart
 from bench.report import Content, Figure, Subject, Table, times
 from bench.settings import Settings
-from thalweg import mapping
+from thalweg import communication, communication_picture, hierarchy, mapping, picture
 from thalweg.errors import UserError
 from thalweg.mapping import Communication
 from thalweg.network import Host, Network
+from thalweg.report import bins
 
 subject = Subject(
     "cloudmap",
@@ -159,10 +160,49 @@ def contents(parts: Sequence[Part]) -> list[Content]:
     instances = [each for each in settings_of_paper if each.figure in by_figure]
     if instances:
         found.append(by_instances(instances, by_figure))
+        found += [drawn(four, by_figure) for four in (instances[:4], instances[4:]) if four]
         found.append(by_pattern(instances, by_figure))
+        found += [*network_drawn(), *patterns_drawn()]
     if days in by_figure:
         found += [over_time(by_figure[days]), figure(by_figure[days])]
     return found
+
+
+def network_drawn() -> list[Figure]:
+    """Figure 2: one of the networks, as matrices."""
+    net = uneven(random.Random(0), settings_of_paper[0].hosts)
+    tree = hierarchy.build(net)
+    figures = [
+        Figure(f"A cloud's {view}", f"cloudmap-{view}", picture.svg(net, view, tree))
+        for view in picture.MATRICES
+    ]
+    figures[0].notes.append("Figure 2 of the paper is of Azure; this is a cloud that is drawn.")
+    return figures
+
+
+def patterns_drawn() -> list[Figure]:
+    """Figure 4: who sends to whom in each pattern, and how unequal that is."""
+    matrices = {pattern: program(settings_of_paper[0], pattern, 0) for pattern in patterns}
+    panels = [
+        communication_picture.panel(pattern, sent, "bytes", bins.in_order(sent.ranks, sent.ranks))
+        for pattern, sent in matrices.items()
+    ]
+    drawings = [
+        Figure(
+            f"Communication matrices: {', '.join(each.title for each in four)}",
+            f"cloudmap-patterns-{number}",
+            communication_picture.panels(four, "bytes"),
+        )
+        for number, four in enumerate((panels[:4], panels[4:]), 1)
+    ]
+    uneven_by = ", ".join(
+        f"{pattern} {communication.summary(sent, 'bytes').heterogeneity:.2f}"
+        for pattern, sent in matrices.items()
+    )
+    drawings[-1].notes.append(
+        f"Figure 4 of the paper is of the NAS benchmarks. Heterogeneity of bytes: {uneven_by}."
+    )
+    return drawings
 
 
 def faster(cases: Sequence[Case], method: str, over: str = baseline) -> list[float]:
@@ -195,6 +235,26 @@ def by_instances(of: Sequence[Instances], by_figure: Mapping[str, Sequence[Case]
         {each.figure: geometric_mean(faster(by_figure[each.figure], "thalweg")) for each in of}
     )
     return table
+
+
+def drawn(of: Sequence[Instances], by_figure: Mapping[str, Sequence[Case]]) -> Figure:
+    """A panel for each figure, as the paper has them."""
+    colour = {"cost": colours["thalweg"]}
+    panels = [
+        BarPanel(
+            f"Figure {each.figure}: {each.name}",
+            "cost over the baseline's",
+            [
+                Stack(method, {"cost": 1 / geometric_mean(faster(by_figure[each.figure], method))})
+                for method in methods
+            ],
+        )
+        for each in of
+    ]
+    title = f"Costs over the baseline's: Figures {of[0].figure} to {of[-1].figure}"
+    drawing = Figure(title, f"cloudmap-costs-{of[0].figure}", bar_chart(panels, colour))
+    drawing.notes.append("Geometric means as in the table above; below 1 is better.")
+    return drawing
 
 
 def verdicts(gain: Mapping[str, float]) -> list[str]:

@@ -11,30 +11,26 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bench import cmpi_groups, cmpi_page, networks, report, sources
+from bench import cmpi_page, networks, report, sources
+from bench.cmpi_collectives import Cmpi, Judge, Shape, algorithms, rival
 from bench.cmpi_page import Cloud, Spread, Times
 from bench.page import Page, Record
 from bench.report import Subject
 from bench.settings import Settings
 from thalweg import hierarchy, planner, simulator, units
-from thalweg.algorithms import Parameters, Problem, Skeleton, find
+from thalweg.algorithms import Problem, Skeleton, find
 from thalweg.collective import Collective, Kind
+from thalweg.hierarchy import Scale
 from thalweg.lab import scenario
 from thalweg.network import Network
 from thalweg.planner import Effort, Options
 from thalweg.simulator import Fidelity
 
-kinds = {
-    Kind.bcast: "hierarchical",
-    Kind.reduce: "hierarchical",
-    Kind.gather: "distance-tree",
-    Kind.scatter: "distance-tree",
-}
-"""The collectives, with CMPI's algorithm for each."""
-rival = "mpich-1.4"
 subject = Subject(
     "cmpi",
     "CMPI against MPICH2 1.4",
@@ -59,9 +55,9 @@ class Setup:
     size: int = 1_000_000  # bytes per rank
     base: int = 4  # k
     span: int = 1  # T_span
-    adjust: str = "close"
+    adjust: Literal["close", "printed"] = "printed"
     networks: int = usual_networks
-    kinds: Sequence[Kind] = tuple(kinds)
+    kinds: Sequence[Kind] = tuple(algorithms)
     planned: bool = True  # compared with Thalweg's plan, too
 
     @property
@@ -77,6 +73,9 @@ class Setup:
             cmpi_page.clouds: self.hosts,
         }
         return str(values.get(self.sweep, self.span))
+
+    def shape(self, scale: Scale = "linear") -> Shape:
+        return Shape(self.base, self.span, self.adjust, scale)
 
     @property
     def labels(self) -> Record:
@@ -96,9 +95,9 @@ def setups() -> Iterator[Setup]:
     usual = Setup("k", planned=False)
     for base in (2, 4, 8, 16):
         yield replace(usual, base=base)
-    for adjust, sweep in (("close", "T_span"), ("printed", "T_span as printed")):
-        for span in (0, 1, 2, 4, 8):
-            yield replace(usual, sweep=sweep, span=span, adjust=adjust)
+    for span in (0, 1, 2, 4, 8):
+        yield replace(usual, sweep="T_span", span=span)
+        yield replace(usual, sweep="T_span, close hosts only", span=span, adjust="close")
     yield replace(usual, sweep=cmpi_page.clouds, hosts=128)
     yield replace(usual, sweep=cmpi_page.processes, kinds=(Kind.scatter,))
     shown = (Kind.bcast, Kind.scatter)
@@ -147,13 +146,10 @@ def asked(net: Network, placement: Sequence[int], collective: Collective) -> Pro
 
 
 def times(setup: Setup, seed: int, placement: str, problem: Problem) -> Times:
-    by_scale = {
-        scale: simulated(problem, cmpi(problem, setup, scale))
+    linear, logarithmic = (
+        Cmpi(problem, setup.shape(scale)).seconds(problem, simulated)
         for scale in ("linear", "logarithmic")
-    }
-    in_groups = None
-    if kinds[problem.collective.kind] == "hierarchical":
-        in_groups = cmpi_groups.time(problem, setup.base, setup.span, rival, simulated)
+    )
     ours, plan = planned(problem) if setup.planned else (None, no_plan)
     return Times(
         setup.sweep,
@@ -163,17 +159,20 @@ def times(setup: Setup, seed: int, placement: str, problem: Problem) -> Times:
         seed,
         flat=simulated(problem, selected(problem)),
         mpich=by_hosts(problem),
-        cmpi=by_scale["linear"],
-        logarithmic=by_scale["logarithmic"],
-        in_groups=in_groups,
+        cmpi=linear,
+        logarithmic=logarithmic,
+        joined=joined(problem, setup.shape()),
         ours=ours,
         plan=plan,
     )
 
 
-def cmpi(problem: Problem, setup: Setup, scale: str) -> Skeleton:
-    parameters = Parameters(base=setup.base, span=setup.span, adjust=setup.adjust, scale=scale)
-    return find(kinds[problem.collective.kind]).build(problem, parameters)
+def joined(problem: Problem, shape: Shape) -> float | None:
+    """Seconds with binomial trees in all groups, joined to one schedule; None without groups."""
+    name = algorithms[problem.collective.kind]
+    if name != "hierarchical":
+        return None
+    return simulated(problem, find(name).build(problem, shape.parameters()))
 
 
 def selected(problem: Problem) -> Skeleton:
@@ -182,13 +181,14 @@ def selected(problem: Problem) -> Skeleton:
     return find(algorithm).build(problem, parameters)
 
 
-def by_hosts(problem: Problem) -> float:
+def by_hosts(problem: Problem, judge: Judge | None = None) -> float:
     """Seconds of what MPICH2 chooses by default: some collectives go by hosts."""
+    judge = judge or simulated
     (native,) = planner.native_algorithms(problem, rival)
     total = 0.0
     for phase in native.phases:
         part = asked(problem.network, phase.placement, phase.collective)
-        total += simulated(part, find(phase.algorithm).build(part, phase.parameters))
+        total += judge(part, find(phase.algorithm).build(part, phase.parameters))
     return total
 
 
@@ -213,10 +213,23 @@ def described(setup: Setup) -> list[Cloud]:
     for name, net in nets.items():
         for scale in ("linear", "logarithmic"):
             latency, bandwidth = hierarchy.asymmetry(net, setup.base, scale)
-            levels = hierarchy.build(net, setup.size, setup.base, setup.span, scale=scale).levels
+            levels = hierarchy.build(
+                net, setup.size, setup.base, setup.span, setup.adjust, scale
+            ).levels
             sizes = [[len(group) for group in level.groups] for level in levels]
-            found.append(Cloud(name, scale, len(net.hosts), latency, bandwidth, sizes))
+            found.append(
+                Cloud(
+                    name, scale, len(net.hosts), latency, bandwidth, sizes,
+                    distribution(net.latency), distribution(net.bandwidth),
+                )
+            )  # fmt: skip
     return found
+
+
+def distribution(matrix: NDArray[np.float64]) -> list[float]:
+    """Returns the percentiles of what pairs of hosts have."""
+    apart = ~np.eye(len(matrix), dtype=bool)
+    return [float(each) for each in np.percentile(np.asarray(matrix)[apart], cmpi_page.shares)]
 
 
 def process_times(setup: Setup) -> list[Spread]:
@@ -226,11 +239,18 @@ def process_times(setup: Setup) -> list[Spread]:
             placement,
             seed,
             mpich=exits(problem, selected(problem)),
-            cmpi=exits(problem, cmpi(problem, setup, "linear")),
+            cmpi=exits(problem, tree(problem, setup.shape())),
         )
         for seed in range(1, setup.networks + 1)
         for placement, problem in problems(setup, seed)
     ]
+
+
+def tree(problem: Problem, shape: Shape) -> Skeleton:
+    """Returns CMPI's tree of a gather or scatter."""
+    found = Cmpi(problem, shape).tree
+    assert found
+    return found
 
 
 def exits(problem: Problem, skeleton: Skeleton) -> Mapping[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,13 +17,15 @@ clusters = "virtual clusters"
 processes = "processes"
 clouds = "clouds"
 percentiles = (10, 25, 50, 75, 90, 100)
+shares = tuple(range(0, 101, 5))
+"""Percentiles of a distribution that is drawn."""
 of_paper = {"bcast": 0.382, "reduce": 0.135, "scatter": 0.227, "gather": 0.273}
 """The average improvement over MPICH2 of section 5.2, Figure 6."""
 settings = ("bytes", "ranks", "hosts", "ranks per host")
 """The sweeps that vary what is asked, rather than CMPI's parameters."""
 usual = ("bytes", "1MB")  # sweep and value of the paper's default setting
 noticed = 0.01  # a difference of times
-colours = {"MPICH2 1.4": "#e6550d", "CMPI": "#1764ab"}
+colours = {"MPICH2 1.4": "#e6550d", "CMPI": "#1764ab", "Thalweg": "#31a354"}
 named = {"block": "in blocks", "round robin": "in turn", "random": "at random"}
 dashes = {"block": "", "round robin": "6 3", "random": "2 3"}
 
@@ -38,9 +41,9 @@ class Times:
     seed: int
     flat: float  # MPICH2 without its SMP collectives
     mpich: float  # MPICH2
-    cmpi: float  # levels as printed
+    cmpi: float  # as printed
     logarithmic: float  # CMPI with logarithmic levels
-    in_groups: float | None  # with MPICH2's own collective in each group, where CMPI has groups
+    joined: float | None  # with binomial trees in its groups, joined, where CMPI has groups
     ours: float | None
     plan: str
 
@@ -65,6 +68,14 @@ class Cloud:
     latency: float  # share of the pairs whose directions differ in level
     bandwidth: float
     groups: Sequence[Sequence[int]]  # hosts of each group, by level from the lowest
+    latencies: Sequence[float]  # of the pairs, in seconds, at each of `shares`
+    rates: Sequence[float]  # of one flow, in bytes per second
+
+    def shares_of_latency(self) -> list[tuple[float, int]]:
+        return list(zip(self.latencies, shares, strict=True))
+
+    def shares_of_rate(self) -> list[tuple[float, int]]:
+        return list(zip(self.rates, shares, strict=True))
 
 
 Case = Callable[[Times], tuple[str, ...]]
@@ -80,8 +91,10 @@ def contents(parts: Sequence[Part]) -> list[Content]:
     varied = [each for each in points if each.sweep in settings]
     return [
         beside_paper(points),
+        *gains_drawn(points, "bytes", "Figure 6 of the paper", "cmpi-sizes"),
         losses(varied),
         together(points),
+        *gains_drawn(points, "ranks", "The appendix's ranks", "cmpi-ranks"),
         scales(varied),
         in_groups(points),
         default(points),
@@ -147,6 +160,41 @@ def beside_paper(found: Sequence[Times]) -> Table:
     return table
 
 
+def gains_drawn(found: Sequence[Times], sweep: str, what: str, name: str) -> list[Content]:
+    """Draws a sweep: how many times as long MPICH2 takes as CMPI and Thalweg, by collective."""
+    points = [each for each in found if each.sweep == sweep]
+    if not points:
+        return []
+    panels = []
+    for (kind,), of_kind in grouped(points, lambda each: (each.collective,)).items():
+        values = list(dict.fromkeys(each.varied for each in of_kind))
+        lines = [
+            Line(
+                f"{algorithm}, {placement}",
+                [
+                    (at + 1, 1 / (1 - gained))
+                    for at, varied in enumerate(values)
+                    if (gained := gain(at_point(of_kind, varied, placement), key)) is not None
+                ],
+                colours[algorithm],
+                dashes[placement],
+            )
+            for algorithm, key in (("CMPI", "cmpi"), ("Thalweg", "ours"))
+            for placement in dashes
+        ]
+        x_ticks = [(at + 1, varied) for at, varied in enumerate(values)]
+        y_label = "MPICH2's time over its"
+        panels.append(LinePanel(kind, sweep, y_label, x_ticks, lines, logarithmic=False))
+    drawing = Figure(f"MPICH2's time over CMPI's and Thalweg's, by {sweep}", name,
+                     line_chart(panels))  # fmt: skip
+    drawing.notes.append(f"{what}; above 1 is faster than MPICH2 1.4. Means as in the tables.")
+    return [drawing]
+
+
+def at_point(found: Sequence[Times], varied: str, placement: str) -> list[Times]:
+    return [each for each in found if (each.varied, each.placement) == (varied, placement)]
+
+
 def losses(found: Sequence[Times]) -> Table:
     """Says where CMPI is slower than MPICH2, and by how much."""
     table = Table(
@@ -204,8 +252,9 @@ def together(found: Sequence[Times]) -> Table:
             "25.4 to 31.2 % over MPICH2 for 32 to 2,048 processes, simulated.",
             "Above 256 ranks Thalweg plans with the effort `estimate`. Its plan doesn't depend on "
             "k and T_span.",
-            "T_span: groups are made equal as long as their hosts stay close; as printed, hosts "
-            "are moved wherever there is room.",
+            "T_span: hosts of the largest group of a level are moved to the smallest one, as "
+            "printed, wherever there is room; close hosts only: as long as they stay close to all "
+            "of their group, which is Thalweg's default.",
         ],
     )  # fmt: skip
     for key, group in grouped(found, lambda each: (each.sweep, each.varied)).items():
@@ -240,22 +289,23 @@ def scales(found: Sequence[Times]) -> Table:
 
 
 def in_groups(found: Sequence[Times]) -> Table:
-    """Compares binomial trees in CMPI's groups with what MPICH2 chooses there."""
+    """Compares what MPICH2 chooses in CMPI's groups with binomial trees there."""
     table = Table(
-        "CMPI with MPICH2's own collective in each group",
-        ["bytes", "collective", *(f"binomial, {placement}" for placement in dashes),
-         *(f"MPICH2's own, {placement}" for placement in dashes)],
+        "CMPI as printed, and with binomial trees in its groups",
+        ["bytes", "collective", *(f"as printed, {placement}" for placement in dashes),
+         *(f"binomial, {placement}" for placement in dashes)],
         notes=[
-            "Improvement over MPICH2. The paper's Algorithm 3 calls MPICH2 in each group: "
-            "Rabenseifner's reduce and scatter with allgather for long vectors. All else on this "
-            "page has binomial trees, joined to one schedule.",
-            "MPICH2's own: the groups of a level at the same time, as if they shared no link, and "
-            "the levels one after the other.",
+            "Improvement over MPICH2. As printed: the paper's Algorithm 3 calls MPICH2's own "
+            "collective in each group, which is Rabenseifner's reduce and scatter with allgather "
+            "for long vectors: the groups of a level at the same time, as if they shared no link, "
+            "and the levels one after the other. All else on this page has that.",
+            "Binomial: Thalweg's algorithm `hierarchical` joins binomial trees of the groups to "
+            "one schedule, in which no level waits for another.",
         ],
     )  # fmt: skip
-    own = [each for each in found if each.sweep == usual[0] and each.in_groups is not None]
+    own = [each for each in found if each.sweep == usual[0] and each.joined is not None]
     for key, group in grouped(own, lambda each: (each.varied, each.collective)).items():
-        table.add(*key, *placed(group), *placed(group, "in_groups"))
+        table.add(*key, *placed(group), *placed(group, "joined"))
     return table
 
 
@@ -320,7 +370,7 @@ def virtual_clusters(found: Sequence[Times]) -> list[Content]:
                 last = faster if name == "CMPI" else ""
                 table.add(kind, placement, len(values), name, *row, last)
                 lines.append(distribution(name, placement, values))
-        panels.append(panel(kind, lines))
+        panels.append(panel(kind, lines, "clusters (%)"))
     return [
         table,
         Figure("Distribution over virtual clusters", "cmpi-clusters", line_chart(panels)),
@@ -339,12 +389,18 @@ def single_processes(found: Sequence[Spread]) -> list[Content]:
             "There CMPI's ranks need more equal times than MPICH2's.",
         ],
     )
+    panels = []
     for placement in dashes:
         own = [each for each in found if each.placement == placement]
+        lines = []
         for name, of in (("MPICH2 1.4", [s.mpich for s in own]), ("CMPI", [s.cmpi for s in own])):
             row = [statistics.median(each[str(p)] for each in of) for p in percentiles]
             table.add(placement, name, *map(seconds, row))
-    return [table]
+            points = [(1000 * time, share) for time, share in zip(row, percentiles, strict=True)]
+            lines.append(Line(name, points, colours[name]))
+        panels.append(panel(named[placement], lines, "ranks (%)"))
+    drawing = Figure("Times of single ranks in a scatter", "cmpi-ranks-scatter", line_chart(panels))
+    return [table, drawing]
 
 
 def shapes(found: Sequence[Cloud]) -> list[Content]:
@@ -376,7 +432,28 @@ def shapes(found: Sequence[Cloud]) -> list[Content]:
             ", ".join(str(len(groups)) for groups in each.groups),
             ", ".join(map(str, lowest)),
         )
-    return [table]
+    linear = [each for each in found if each.scale == "linear"]
+    return [table, Figure("Distribution of the pairs", "cmpi-pairs", line_chart(pairs(linear)))]
+
+
+def pairs(found: Sequence[Cloud]) -> list[LinePanel]:
+    """Figure 2: the distributions of latency and bandwidth over the pairs of hosts."""
+    shades = ("#e6550d", "#08519c", "#3182bd", "#6baed6", "#756bb1", "#9e9ac8", "#bcbddc")
+    return [
+        panel(
+            title,
+            [
+                Line(each.network, [(unit * value, share) for value, share in of(each)], colour)
+                for each, colour in zip(found, itertools.cycle(shades), strict=False)
+            ],
+            "pairs (%)",
+            title,
+        )
+        for title, unit, of in (
+            ("latency (ms)", 1e3, Cloud.shares_of_latency),
+            ("bandwidth (MB/s)", 1e-6, Cloud.shares_of_rate),
+        )
+    ]
 
 
 def distribution(name: str, placement: str, values: Sequence[float]) -> Line:
@@ -385,10 +462,8 @@ def distribution(name: str, placement: str, values: Sequence[float]) -> Line:
     return Line(f"{name}, {placement}", points, colours[name], dashes[placement])
 
 
-def panel(title: str, lines: Sequence[Line]) -> LinePanel:
+def panel(title: str, lines: Sequence[Line], y_label: str, x_label: str = "time (ms)") -> LinePanel:
     """With ticks where the quarters of the logarithmic axis are."""
     every = [x for line in lines for x, _ in line.points]
     ticks = np.geomspace(min(every), max(every), 5)
-    return LinePanel(
-        title, "time (ms)", "clusters (%)", [(float(x), f"{x:.3g}") for x in ticks], lines
-    )
+    return LinePanel(title, x_label, y_label, [(float(x), f"{x:.3g}") for x in ticks], lines)

@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 
 from bench import cmpi, drift, networks, report, sources
+from bench.cmpi_collectives import Cmpi
 from bench.page import Page, Part, Record
 from bench.plot import Line, LinePanel, line_chart
 from bench.report import Content, Figure, Subject, Table, percent, seconds
@@ -24,7 +25,14 @@ from thalweg.planner import Options
 subject = Subject(
     "days",
     "Two days of a cloud",
-    (*sources.planned, "bench/days.py", "bench/drift.py", "bench/cmpi.py", "bench/networks.py"),
+    (
+        *sources.planned,
+        "bench/days.py",
+        "bench/drift.py",
+        "bench/cmpi.py",
+        "bench/cmpi_collectives.py",
+        "bench/networks.py",
+    ),
     ("collective", "placement", "hour"),
     made="Simulated",
 )
@@ -94,20 +102,17 @@ def two_days(kind: Kind, placement: str) -> list[Hour]:
     ]
 
 
-def made(problem: Problem, setup: cmpi.Setup) -> tuple[Skeleton, Skeleton]:
-    """CMPI's tree and our plan for a network."""
+def made(problem: Problem, setup: cmpi.Setup) -> tuple[Cmpi, Skeleton]:
+    """CMPI's collective and our plan for a network."""
     options = Options(library=networks.library, disabled=networks.only_algorithms, threads=1)
-    return cmpi.cmpi(problem, setup, "linear"), planner.plan(problem, options).skeleton
+    return Cmpi(problem, setup.shape()), planner.plan(problem, options).skeleton
 
 
-def at_hour(
-    hour: float, problem: Problem, began: tuple[Skeleton, Skeleton], setup: cmpi.Setup
-) -> Hour:
+def at_hour(hour: float, problem: Problem, began: tuple[Cmpi, Skeleton], setup: cmpi.Setup) -> Hour:
     """`began`: what was made at the beginning."""
-    (tree, plan), (tree_anew, plan_anew) = began, made(problem, setup)
-    kept, anew, ours, ours_anew = (
-        cmpi.simulated(problem, each) for each in (tree, tree_anew, plan, plan_anew)
-    )
+    (theirs, plan), (theirs_anew, plan_anew) = began, made(problem, setup)
+    kept, anew = (each.seconds(problem, cmpi.simulated) for each in (theirs, theirs_anew))
+    ours, ours_anew = (cmpi.simulated(problem, each) for each in (plan, plan_anew))
     return Hour(hour, cmpi.by_hosts(problem), kept, anew, ours, ours_anew)
 
 

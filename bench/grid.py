@@ -136,7 +136,38 @@ def contents(parts: Sequence[Part]) -> list[Content]:
     sizes_table.notes.append(
         "Means over all roots. In the paper the gain grows a little with the size."
     )
-    return [*found, clusters_table, sizes_table]
+    return [*found, clusters_table, sizes_table, *gains_drawn(parts)]
+
+
+def gains_drawn(parts: Sequence[Part]) -> list[Figure]:
+    """Figures 6b and 7: how many times as long the rivals take as HLOT."""
+    panels = []
+    for figure, title, label in (("6b", "2 bytes", "clusters"), ("7", "8 clusters", "size")):
+        own = [part for part in parts if part.labels["figure"] == figure]
+        if not own:
+            continue
+        ticks = [
+            units.size_to_text(part.labels[label]) if label == "size" else str(part.labels[label])
+            for part in own
+        ]
+        lines = [
+            Line(
+                rival,
+                [(at + 1, _mean(part, rival) / _mean(part, "hlot")) for at, part in enumerate(own)],
+                colours[rival],
+            )
+            for rival in ("mpich-g2", "magpie")
+        ]
+        places = [(at + 1, tick) for at, tick in enumerate(ticks)]
+        panels.append(LinePanel(title, label, "its time over HLOT's", places, lines,
+                                logarithmic=False))  # fmt: skip
+    drawing = Figure("Figures 6b and 7: HLOT beside its rivals", "grid-gains", line_chart(panels))
+    drawing.notes.append("Means over all roots; above 1 HLOT is faster.")
+    return [drawing] if panels else []
+
+
+def _mean(part: Part, algorithm: str) -> float:
+    return statistics.fmean(_times(part)[algorithm])
 
 
 def _single(part: Part) -> Table:

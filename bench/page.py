@@ -83,10 +83,14 @@ class Page:
             self._write(unfinished=True)
 
     def has(self, labels: Mapping[str, Any]) -> bool:
-        """Whether settings.resume leaves out this part: it was made with today's sources."""
-        return self._settings.resume and any(
-            part.labels == labels and machine.is_current(part.commit, self._subject.measures)
-            for part in self.parts
+        """Whether this part is left out: settings.render leaves out all, and settings.resume those
+        that were made with today's sources."""
+        return self._settings.render or (
+            self._settings.resume
+            and any(
+                part.labels == labels and machine.is_current(part.commit, self._subject.measures)
+                for part in self.parts
+            )
         )
 
     def finish(self) -> None:

@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import json
 import shutil
-import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from bench import sources, uneven
 from bench.builds import Build
-from bench.page import Page, Part
+from bench.page import Page
+from bench.placement_lab_page import compared, contents, planned, slots, timed
 from bench.placement_programs import Kernel, kernels, lammps, programs
 from bench.progress import Progress
-from bench.report import Subject, Table, console, percent, seconds, times
+from bench.report import Subject, console, seconds
 from bench.session import LaunchFailedError, Session, launch_timeout
 from bench.settings import Settings
 from thalweg import launch_files, mapping, matrices, paths, planning, run_placement
@@ -48,14 +47,6 @@ subject = Subject(
     ),
     ("scenario", "time", "build", "program", "size"),
 )
-slots = 8  # ranks of a host
-timed = ("block", "interleave", "scotch", "thalweg")
-compared = (*timed, "random", "intra-only", "inter-only")
-planned, stale = "planned", "stale"
-"""The mapping's placement with plans for it; the mapping's for the other time of the day."""
-rivals = ("block", "scotch")
-"""A launcher's order and Scotch alone: the best of the two is what a gain is against."""
-bar, enough, least_ratio = 1.5, 0.8, 0.97
 probing = 5.0  # un-dilated seconds
 
 
@@ -270,154 +261,3 @@ def _sample(
         f"{kernel.name} {kernel.size}, {placed.method}: {seconds(time)}", *verdict.reasons
     )
     return {"time": time, "invalid": list(verdict.reasons)}
-
-
-# The page ---------------------------------------------------------------------------------------
-
-
-def contents(parts: Sequence[Part]) -> list[Table]:
-    """Returns the times by placement, and what the placements send between hosts."""
-    return [_times(parts), _costs(parts), _traffic(parts)]
-
-
-@dataclass(frozen=True)
-class _Cell:
-    """What a part's samples say."""
-
-    part: Part
-    medians: Mapping[str, float]
-    rounds: int
-    gain: float
-    low: float
-    high: float
-    """The median of the rounds' gains, and a 95 % interval of it."""
-    promised: float
-
-
-def _cell(part: Part) -> _Cell | None:
-    """None if a placement has no valid run."""
-    variants = list(dict.fromkeys(sample["variant"] for sample in part.samples))
-    runs = {variant: list(_valid_by_round(part, variant).values()) for variant in variants}
-    if not all(runs.values()) or "thalweg" not in runs:
-        return None
-    medians = {variant: statistics.median(found) for variant, found in runs.items()}
-    known = [rival for rival in rivals if rival in medians]
-    rival = min(known, key=lambda each: medians[each])
-    own = planned if planned in medians else "thalweg"
-    theirs, ours = _valid_by_round(part, rival), _valid_by_round(part, own)
-    pairs = sorted(theirs[turn] / ours[turn] for turn in theirs.keys() & ours.keys())
-    cost = part.facts["cost"]
-    promised = min(cost[each] for each in known) / cost["thalweg"] if cost["thalweg"] else 1.0
-    low, high = _interval(pairs) if pairs else (0.0, 0.0)
-    gain = statistics.median(pairs) if pairs else medians[rival] / medians[own]
-    return _Cell(part, medians, len(pairs), gain, low, high, promised)
-
-
-def _interval(ascending: Sequence[float]) -> tuple[float, float]:
-    """A 95 % interval of the median by the sign test: of few values, all of them."""
-    count, left, tail = len(ascending), 0, 0.5 ** len(ascending)
-    term = tail
-    while left < count // 2:
-        term *= (count - left) / (left + 1)
-        if tail + term > 0.025:
-            break
-        tail += term
-        left += 1
-    return ascending[left], ascending[count - 1 - left]
-
-
-def _times(parts: Sequence[Part]) -> Table:
-    table = Table(
-        "Run times, un-dilated",
-        ["cloud", "time", "program", "size", *compared, planned, "gain", "95 % interval",
-         "placement alone", "promised", "rounds"],
-        notes=[
-            "Medians of valid runs that take turns, of the program's timed part; "
-            f"{slots} ranks on each of {uneven.HOSTS} hosts. Gain: the faster of block and Scotch, "
-            "over planned where that was run, else over thalweg: the median of the rounds' ratios. "
-            "Placement alone: the medians' ratio without plans. Promised: that of the placements' "
-            "costs, in which nothing overlaps or is computed, and plans don't count.",
-            "Rounds: those in which both runs were valid by the lab's own counters, which other "
-            "work on the machine disturbs. Ten are wanted; of kernels as many as begin within "
-            "100 s. Kernels are run in all placements; other programs, which need a launch for "
-            "each, in some.",
-        ],
-    )  # fmt: skip
-    cells = [cell for part in parts if (cell := _cell(part))]
-    for cell in cells:
-        labels, medians = cell.part.labels, cell.medians
-        alone = min(medians[rival] for rival in rivals if rival in medians) / medians["thalweg"]
-        table.add(
-            labels["scenario"], labels["time"], labels["program"], labels["size"],
-            *(seconds(medians[each]) if each in medians else "-" for each in (*compared, planned)),
-            times(cell.gain), f"{cell.low:.2f} - {cell.high:.2f}", times(alone),
-            times(cell.promised), cell.rounds,
-        )  # fmt: skip
-    table.notes += _verdicts(cells)
-    return table
-
-
-def _verdicts(cells: Sequence[_Cell]) -> list[str]:
-    there = [cell for cell in cells if cell.promised >= bar]
-    reached = sum(cell.gain >= bar for cell in there)
-    met = bool(there) and reached >= enough * len(there)
-    worse = [cell for cell in cells if cell.high < 1 and cell.gain < least_ratio]
-    names = ", ".join(f"{c.part.labels['program']} {c.part.labels['size']}" for c in worse)
-    return [
-        f"A gain of {bar}x by placement is promised in {len(there)} of {len(cells)} cells and "
-        f"reached in {reached} of these; wanted in {percent(enough)}: "
-        f"{'met' if met else 'MISSED'}.",
-        f"{sum(cell.gain >= bar for cell in cells)} of {len(cells)} cells gain {bar}x or more, "
-        "promised or not.",
-        "More than 3 % slower than the faster of block and Scotch, by the interval of the rounds' "
-        f"ratios: {names or 'none'}: {'MISSED' if worse else 'met'}.",
-    ]
-
-
-def _valid_by_round(part: Part, variant: str) -> dict[int, float]:
-    return {
-        sample["round"]: sample["time"]
-        for sample in part.samples
-        if sample["variant"] == variant and not sample["invalid"]
-    }
-
-
-def _costs(parts: Sequence[Part]) -> Table:
-    """As CloudMap's Figure 13: only a part of the mapping. And its Figure 2: another time."""
-    shown = (*timed, "intra-only", "inter-only")
-    table = Table(
-        "Cost over that of a random placement (CloudMap's Figure 13)",
-        ["cloud", "time", "program", "size", *shown, "for the other time"],
-        notes=[
-            "For the other time: the mapping's placement for the network that is there at the "
-            "other time of the day, at this one's cost.",
-        ],
-    )
-    for part in parts:
-        cost, labels = part.facts["cost"], part.labels
-        table.add(
-            labels["scenario"], labels["time"], labels["program"], labels["size"],
-            *(_share(cost, each) for each in shown),
-            _share({stale: part.facts["stale"], "random": cost["random"]}, stale),
-        )  # fmt: skip
-    return table
-
-
-def _traffic(parts: Sequence[Part]) -> Table:
-    shown = [each for each in compared if each != "random"]
-    table = Table(
-        "Over a random placement's: bytes between hosts, CommTime (CloudMap's Figure 15, "
-        "equations 2 and 4)",
-        ["cloud", "time", "program", "size", *shown],
-    )
-    for part in parts:
-        between, comm_time, labels = part.facts["between"], part.facts["comm_time"], part.labels
-        table.add(
-            labels["scenario"], labels["time"], labels["program"], labels["size"],
-            *(f"{_share(between, each)}, {_share(comm_time, each)}" for each in shown),
-        )  # fmt: skip
-    return table
-
-
-def _share(of: Mapping[str, float], method: str) -> str:
-    return percent(of[method] / of["random"]) if of["random"] and method in of else "-"

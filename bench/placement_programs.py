@@ -71,6 +71,9 @@ kernels = (
     Kernel(nbody, 1_000_000, 2),
     Kernel(lammps, 20, 10),
     Kernel("mg", 8, 1),
+    Kernel("ft", 64, 1),
+    Kernel("is", 2000, 1),
+    Kernel("ep", 20_000, 1),
 )
 """The solver is examples/cg.cpp. Without LAMMPS where it isn't installed: Debian's package
 `lammps`, built with Open MPI."""

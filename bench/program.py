@@ -41,9 +41,10 @@ class Program:
 
 
 def nbody(message: int, steps: int) -> Program:
-    """The N-body example."""
+    """The N-body example, whose communication has the share that the CMPI paper implies: it saves
+    33.2 % of communication's time and with that 14.3 % of the whole (section 5.4)."""
     arguments = ("--message", str(message), "--steps", str(steps))
-    return Program("nbody", "steps", arguments, message, compute_share=0.2)
+    return Program("nbody", "steps", arguments, message, compute_share=1 - 0.143 / 0.332)
 
 
 def cg(message: int) -> Program:

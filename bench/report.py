@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
 import lzma
 import sys
@@ -152,9 +153,18 @@ def write(where: Path, subject: Subject, contents: Sequence[Content], data: dict
     head = f"# {subject.heading}\n\n{provenance(subject, document)}\n\n"
     page = head + "\n".join(content.markdown() for content in contents)
     write_whole(where / f"{subject.name}.md", page)
+    seal(where / f"{subject.name}.md")
     for content in contents:
         if isinstance(content, Figure):
             write_whole(where / f"{content.name}.svg", content.svg)
+
+
+def seal(page: Path) -> None:
+    """Writes a digest of the page to its summary, so that neither is changed without the other."""
+    path = page.with_suffix(".json")
+    document = json.loads(path.read_text())
+    digest = hashlib.sha256(page.read_bytes()).hexdigest()[:16]
+    write_whole(path, _one_per_line(document | {"page": digest}, "parts", "cells"))
 
 
 def now() -> str:

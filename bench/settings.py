@@ -26,6 +26,7 @@ class Settings:
     draft: bool = False  # write them elsewhere: report.drafts
     anew: bool = False  # without the parts that the last run has measured
     resume: bool = False  # without the parts that were made with today's sources
+    render: bool = False  # without any part: only the page is written again
     budget: float = budget  # of a probe
     budget_is_set: bool = False  # by the option
     programs: Sequence[str] = ()  # of breakdown; empty: all

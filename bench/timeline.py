@@ -8,76 +8,41 @@ time dilated as the lab's is, since the runtime compares predictions with what i
 
 from __future__ import annotations
 
-import json
-import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
-import thalweg
-from bench import adapt as adapt_page
-from bench import sources
+from bench import timeline_runs
 from bench.builds import Build
 from bench.page import Page, Part
 from bench.progress import Progress
-from bench.report import Subject, Table, console, seconds, times
-from bench.session import Planned, Session, with_thalweg
+from bench.report import Subject, Table, seconds, times
+from bench.session import Session
 from bench.settings import Settings
+from bench.timeline_runs import Program, programs
 from thalweg import network as networks
-from thalweg import paths, simulator, units
+from thalweg import simulator, units
 from thalweg.algorithms import Problem
-from thalweg.lab import counters, scenario, validity
+from thalweg.lab import scenario
 from thalweg.network import Host, Network, Trunk
 from thalweg.plans import Plan
+from thalweg.printable import plural
 
 subject = Subject(
     "timeline",
     "Runs during which the network changes",
-    (*sources.run_on_lab, "src/runtime/adapt", "bench/timeline.py", "bench/timeline.cpp"),
+    (*timeline_runs.measures, "bench/timeline.py"),
     ("scenario", "build", "collective", "bytes", "fault"),
 )
 scenario_names = ("three-sites",)
-size = 65_536
-
-
-@dataclass(frozen=True)
-class Program:
-    """What is done again and again: collectives, and their sizes as a part of the whole's."""
-
-    name: str
-    parts: Mapping[str, int]
-    """By collective: how many blocks its size is one of; 0: as many as ranks."""
-    computing: float = 0.0
-    """How long a step computes, over what its collectives take on the calm network."""
-
-    def sizes(self, nbytes: int, ranks: int) -> dict[str, int]:
-        return {name: nbytes // (blocks or ranks) for name, blocks in self.parts.items()}
-
-
-programs = {
-    each.name: each
-    for each in (
-        Program("bcast", {"bcast": 1}),
-        Program("allreduce", {"allreduce": 1}),
-        Program("allgather", {"allgather": 1}),
-        Program("nbody", {"gather": 0, "bcast": 1}, computing=0.5),
-    )
-}
 bar = 1.15  # times the time of plans that knew before
 epochs_bar = 3
-calm_bar = 1.005
 FACTOR = 10.0
 PHASE_SECONDS = 24.0
 """What a third of the calls take before the change, on the dilated network. What is noticed takes
 a dozen seconds until new plans hold, whatever the length of a run."""
-LEAST_CALLS = 60
 stay, told, adapt = "stay", "told", "adapt"
 Document = dict[str, Any]
-
-
-calm = "calm"
-"""The kind of fault that is none: rates are set to what they are."""
 
 
 @dataclass(frozen=True)
@@ -94,11 +59,7 @@ class Fault:
 
 
 def faults(net: Document) -> Iterator[Fault]:
-    """Returns all faults of a network file: of each trunk, port, and direction between sites; and
-    none."""
-    host = net["hosts"][0]
-    same = [{"hosts": [host["name"]], **{port: host[port] for port in ("egress", "ingress")}}]
-    yield Fault(calm, "-", same, same)
+    """Returns all faults of a network file: of each trunk, port, and direction between sites."""
     for trunk in net.get("trunks", []):
         rate = units.parse_rate(trunk["capacity"])
         yield Fault("trunk", trunk["name"], *_both("capacity", rate, {"trunk": trunk["name"]}))
@@ -171,13 +132,6 @@ def changed(net: Network, changes: Sequence[Document]) -> Network:
     return result
 
 
-def dilated(net: Network, factor: float) -> Network:
-    """Returns a network on which everything takes longer by a factor."""
-    result = networks.from_json(networks.to_json(net), "dilated")
-    adapt_page.slow_down(result, factor)
-    return result
-
-
 @dataclass(frozen=True)
 class Chosen:
     """The fault of a kind that a plan is farthest off after."""
@@ -191,16 +145,12 @@ class Chosen:
 
 def choose(net: Network, document: Document, program: Program, nbytes: int) -> list[Chosen]:
     """Returns a fault of each kind, simulated."""
-    operations = [
-        getattr(thalweg, name.capitalize())(nbytes=its)
-        for name, its in program.sizes(nbytes, len(net.hosts)).items()
-    ]
-    before = [thalweg.plan(net, operation) for operation in operations]
+    before = program.plans(net, nbytes)
     usual = sum(plan.predicted for plan in before)
     worst: dict[str, Chosen] = {}
     for fault in faults(document):
         worse = changed(net, fault.fall)
-        after = [thalweg.plan(worse, operation) for operation in operations]
+        after = program.plans(worse, nbytes)
         staying = sum(_time_on(new.problem, old) for new, old in zip(after, before, strict=True))
         chosen = Chosen(fault, usual, staying, sum(plan.predicted for plan in after))
         best = worst.get(fault.kind)
@@ -223,7 +173,7 @@ def run(settings: Settings) -> None:
     """Measures each collective with each kind of fault, a lab for each."""
     page = Page(settings, subject, contents)
     build = next(build for build in settings.builds if build.name == "openmpi-4.1")
-    nbytes = (settings.sizes or [size])[0]
+    nbytes = (settings.sizes or [timeline_runs.size])[0]
     wanted = [
         (name, programs[program], chosen)
         for name in settings.scenarios
@@ -267,21 +217,23 @@ def _measure(
     found = scenario.parse(document)
     dilation = settings.dilation or found.dilation
     samples = []
-    variants = (stay, adapt) if chosen.fault.kind == calm else (stay, told, adapt)
     with Session(found, dilation) as session:
-        plans = {stay: _plan(session, build, found.network, stay)}
-        if told in variants:
-            worse = changed(found.network, chosen.fault.fall)
-            plans[told] = _plan(session, build, worse, told)
-        words = _words(program, nbytes, len(found.network.hosts), program.computing * chosen.usual)
-        pace = _run(session, build, plans[stay], words, LEAST_CALLS)["completed"][-1] / LEAST_CALLS
-        calls = max(LEAST_CALLS, round(PHASE_SECONDS / (pace * session.dilation)))
+        plans = {stay: timeline_runs.plan(session, build, found.network, stay)}
+        worse = changed(found.network, chosen.fault.fall)
+        plans[told] = timeline_runs.plan(session, build, worse, told)
+        words = program.arguments(nbytes, len(found.network.hosts), chosen.usual)
+        least = timeline_runs.LEAST_STEPS // 2
+        calls = timeline_runs.steps_lasting(PHASE_SECONDS, session, build, plans[stay], words)
         for _ in range(settings.repetitions):
-            for variant in variants:
+            for variant in (stay, told, adapt):
                 # Plans that knew of the change count only while the network is worse.
-                phases = (LEAST_CALLS // 2, calls, 1) if variant == told else (calls,) * 3
-                sample = _sample(session, build, plans, variant, words, phases)
-                samples.append({"variant": variant, **sample})
+                phases = (least, calls, 1) if variant == told else (calls,) * 3
+                samples.append(
+                    timeline_runs.sample(
+                        session, build, variant, plans[told if variant == told else stay], words,
+                        phases, timeline_runs.follows if variant == adapt else {},
+                    )
+                )  # fmt: skip
     facts = {
         "dilation": dilation, "part": chosen.fault.part, "calls": calls,
         "simulated": [chosen.usual, chosen.staying, chosen.knowing],
@@ -289,80 +241,11 @@ def _measure(
     return facts, samples
 
 
-def _words(program: Program, nbytes: int, ranks: int, computing: float) -> list[str]:
-    """Returns the arguments that say what a step does."""
-    sizes = program.sizes(nbytes, ranks)
-    return [
-        "--collectives", ",".join(sizes), "--sizes", ",".join(map(str, sizes.values())),
-        "--compute", f"{computing:.9f}",
-    ]  # fmt: skip
-
-
-def _plan(session: Session, build: Build, net: Network, name: str) -> Planned:
-    path = session.folder / f"{name}.json"
-    networks.write(dilated(net, session.dilation), path)
-    return session.plan_for(build, path)
-
-
-def _sample(
-    session: Session, build: Build, plans: Mapping[str, Planned], variant: str,
-    words: Sequence[str], phases: Sequence[int],
-) -> dict[str, Any]:  # fmt: skip
-    """One run: the un-dilated seconds of its phases of so many calls, and what its plans did.
-
-    The network is worse in the second phase, and as before in the others.
-    """
-    summary = session.folder / "summary.json"
-    summary.unlink(missing_ok=True)
-    environment = {"THALWEG_SUMMARY": str(summary)}
-    if variant == adapt:
-        record = session.folder / f"record-{len(list(session.folder.glob('record-*')))}"
-        environment |= {
-            "THALWEG_RACE": "1", "THALWEG_ADAPT": "1", "THALWEG_RECORD": str(record)
-        }  # fmt: skip
-    before = counters.read(session.lab)
-    found = _run(
-        session, build, plans[told if variant == told else stay],
-        [*words, "--changes", f"{phases[0]},{sum(phases[:2])}"], sum(phases), environment,
-    )  # fmt: skip
-    counted = counters.read(session.lab).since(before)
-    end = found["completed"][-1]
-    first, second = found["changed"]
-    verdict = validity.judge(session.scenario, counted, end, 0, 0.0, sum(phases))
-    told_of = json.loads(summary.read_text())
-    sample = {
-        "phases": [first, second - first, end - second], "invalid": list(verdict.reasons),
-        "changes": told_of.get("changes", []), "races": told_of.get("races", []),
-    }  # fmt: skip
-    console.print(f"{variant}: {[round(each, 2) for each in sample['phases']]}")
-    return sample
-
-
-def _run(
-    session: Session, build: Build, plan: Planned, words: Sequence[str], steps: int,
-    environment: Mapping[str, str] = MappingProxyType({}),
-) -> Document:  # fmt: skip
-    """Runs the program; returns the un-dilated times of its steps and changes."""
-    file = session.folder / "timeline-times.json"
-    command = [
-        str(paths.binary(f"thalweg-bench-timeline-{build.flavour}")), *words,
-        "--steps", str(steps), "--dilation", f"{session.dilation:g}", "--json", str(file),
-    ]  # fmt: skip
-    session.run(build, command, {**with_thalweg(build, plan), **environment}, timeout=900)
-    found: Document = json.loads(file.read_text())
-    return found
-
-
 # The page ---------------------------------------------------------------------------------------
 
 
 def contents(parts: Sequence[Part]) -> list[Table]:
-    """Returns the tables: a row for each program and fault, and for each program without one."""
-    return [_faults([part for part in parts if part.labels["fault"] != calm]),
-            _calm([part for part in parts if part.labels["fault"] == calm])]  # fmt: skip
-
-
-def _faults(parts: Sequence[Part]) -> Table:
+    """Returns the table: a row for each program and fault."""
     table = Table(
         "Whole runs, un-dilated seconds",
         ["scenario", "collective", "worse by 10", "part", "calls", "old plans", "knowing",
@@ -372,73 +255,59 @@ def _faults(parts: Sequence[Part]) -> Table:
             "and for the one after while it is that, each from the runs of one table of plans. "
             "Old plans of it: how many times as long the run with the plans for the network "
             "before takes; simulated: the same of a call while the network is worse.",
-            f"Following: `thalweg run --adapt on`; bar <= {bar}x. Replaced after: calls between "
-            "the change and plans for it, and how many epochs that are, at the mean number of "
-            "calls in one until the change was noticed, of the first run; wanted: "
-            f"{epochs_bar}.",
-            "nbody: each step gathers the bodies at the root and broadcasts all of them, as the "
-            "N-body example does, and computes half as long as that takes.",
+            f"Following: `thalweg run --adapt on`. Met: it takes at most {bar}x of knowing's time, "
+            f"and plans that were replaced were so after at most {epochs_bar} epochs; else what is "
+            "missed. Replaced after: calls between the change and plans for it, and how many "
+            "epochs that are, at the mean number of calls in one until the change was noticed, of "
+            "the first run; or why plans stayed.",
+            timeline_runs.of_nbody,
             "Invalid runs, by the lab's own counters, are left out.",
         ],
     )  # fmt: skip
     for part in parts:
-        phases = {variant: _phases(part, variant) for variant in (stay, told, adapt)}
+        phases = {
+            variant: timeline_runs.medians(part.samples, variant) for variant in (stay, told, adapt)
+        }
         if not all(phases.values()):
             continue
         knowing = phases[stay][0] + min(phases[told][1], phases[stay][1]) + phases[stay][2]
         own, following = sum(phases[stay]), sum(phases[adapt])
         _, staying, best = part.facts["simulated"]
+        replaced, epochs = _replaced(part)
         table.add(
             part.labels["scenario"], part.labels["collective"], part.labels["fault"],
             part.facts["part"], 3 * part.facts["calls"], seconds(own), seconds(knowing),
             seconds(following), times(following / knowing), times(own / knowing),
-            times(staying / best), "yes" if following <= bar * knowing else "MISSED",
-            _replaced(part),
+            times(staying / best), _met(following / knowing, epochs), replaced,
         )  # fmt: skip
-    return table
+    return [table]
 
 
-def _calm(parts: Sequence[Part]) -> Table:
-    table = Table(
-        "Runs in which nothing changes, un-dilated seconds",
-        ["scenario", "collective", "calls", "old plans", "following", "of old plans'", "alarms",
-         "improved"],
-        notes=[
-            f"Following takes at most {calm_bar}x the time of old plans where plans stay; where "
-            "plans for calls in a row were better, they were adopted (improved, of all runs). "
-            "Alarms: runs in which a change of the network was suspected.",
-        ],
-    )  # fmt: skip
-    for part in parts:
-        own, following = (sum(_phases(part, variant)) for variant in (stay, adapt))
-        changes = [s["changes"] for s in part.samples if s["variant"] == adapt]
-        alarms = sum(any(not each["improvement"] for each in run) for run in changes)
-        improved = sum(
-            any(each["improvement"] and each["outcome"] == "adopted" for each in run)
-            for run in changes
-        )
-        table.add(
-            part.labels["scenario"], part.labels["collective"], 3 * part.facts["calls"],
-            seconds(own), seconds(following), times(following / own),
-            f"{alarms} of {len(changes)}", f"{improved} of {len(changes)}",
-        )  # fmt: skip
-    return table
+def _met(ratio: float, epochs: int) -> str:
+    missed = [times(ratio)] if ratio > bar else []
+    if epochs > epochs_bar:
+        missed.append(plural(epochs, "epoch"))
+    return f"MISSED: {', '.join(missed)}" if missed else "yes"
 
 
-def _phases(part: Part, variant: str) -> list[float]:
-    found = [s["phases"] for s in part.samples if s["variant"] == variant and not s["invalid"]]
-    return [statistics.median(each) for each in zip(*found, strict=True)]
-
-
-def _replaced(part: Part) -> str:
-    """Returns the calls and epochs of the first run until plans for the change held."""
-    first = next((s for s in part.samples if s["variant"] == adapt), None)
+def _replaced(part: Part) -> tuple[str, int]:
+    """Returns the calls and epochs of the first run until plans for the change held, as text, and
+    the epochs; why there are no such plans, and 0."""
+    runs = (s for s in part.samples if s["variant"] == adapt and not s["invalid"])
+    first = next(runs, None)
     in_step = len(programs[part.labels["collective"]].parts)
-    before = part.facts["calls"] * in_step
+    steps = part.facts["calls"]
+    why_not = "not noticed"
     for each in first["changes"] if first else []:
-        is_answer = each["outcome"] == "adopted" and each["adopted"] > before
-        if is_answer and not (each["improvement"] or each["recovery"]):
-            calls = each["adopted"] - before
-            epochs = calls * each["epoch"] / (each["call"] * in_step)
-            return f"{calls} calls, {epochs:.0f} epochs"
-    return "not"
+        is_noticed = steps < each["call"] <= 2 * steps  # after the change, before the recovery
+        if not is_noticed or each["improvement"] or each["recovery"]:
+            continue
+        if each["outcome"] == "adopted" and not each["adopted"]:
+            continue  # The run ended before the plans held.
+        if each["outcome"] != "adopted":
+            why_not = f"not: {each['outcome']}"
+            continue
+        calls = each["adopted"] - steps * in_step
+        epochs = round(calls * each["epoch"] / (each["call"] * in_step))
+        return f"{plural(calls, 'call')}, {plural(epochs, 'epoch')}", epochs
+    return why_not, 0

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from bench.bars import Bar
 from bench.builds import Build
 from bench.measurement import Measurement
+from bench.page import Record
 from bench.report import percent, seconds, times
 from bench.samples import Cell, native, thalweg
 from bench.session import Planned, Session, with_thalweg
@@ -29,6 +30,7 @@ class Case:
     size: int
     bars: Mapping[str, Bar]
     fastest_native: bool = False  # compare with the fastest of the libraries' defaults
+    dilation: float | None = None  # of the lab; None: the scenario's own
 
     def cells(self) -> list[Cell]:
         return [self.cell(c, variant) for c in self.bars for variant in (native, thalweg)]
@@ -58,6 +60,25 @@ def measure(
     )
     bounds = {collective: session.bound(collective, case.size) for collective in case.bars}
     return Result(case, build.name, session.dilation, measurement, bounds)
+
+
+def facts(result: Result) -> Record:
+    """Returns what a page keeps of a result besides its labels and samples."""
+    of = result.measurement
+    return {
+        "dilation": result.dilation,
+        "repetitions": max(of.wanted.values()),
+        "bounds": dict(result.bounds),
+        "failed_launches": of.failed_launches,
+    }
+
+
+def restored(case: Case, build: str, facts: Record, samples: Sequence[Record]) -> Result:
+    """Returns the result behind facts() and samples."""
+    wanted = dict.fromkeys(case.cells(), int(facts["repetitions"]))
+    measurement = Measurement.restored(wanted, samples)
+    measurement.failed_launches = facts["failed_launches"]
+    return Result(case, build, facts["dilation"], measurement, facts["bounds"])
 
 
 def row(result: Result, collective: str, results: Sequence[Result]) -> list[str]:

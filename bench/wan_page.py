@@ -29,6 +29,9 @@ from thalweg import units
 
 close = 0.03  # what the measured number of senders may lose to the best one
 alike = 0.2  # n = 1 and far-first
+noise = 0.03  # a difference of medians of three that says nothing
+of_paper = {"bcast": 1.6, "allreduce": 3.2}
+"""How many times as fast as far-first and two-tier the modified algorithm is (abstract, 32 MB)."""
 bars_at = ("wan-2x16", 32_000_000)
 
 colours = {
@@ -263,7 +266,14 @@ def statements(point: Point) -> list[tuple[str, str, bool]]:
         full_time = time[below[-1]]
         found.append(
             (f"n = {below[-1]} is faster than the site-blind original",
-             f"{times(original / full_time)} as fast", full_time < original)
+             f"{times(original / full_time)} as fast", full_time < original / (1 + noise))
+        )  # fmt: skip
+    if old and below:
+        gain = old / time[below[-1]]
+        wanted, name = of_paper[point.contest.collective], point.contest.simple
+        found.append(
+            (f"n = {below[-1]} is {wanted:g} times as fast as {name}, at 32 MB",
+             f"{times(gain)} as fast", gain >= wanted / (1 + noise))
         )  # fmt: skip
     if old and one:
         faster = times(old / one)
@@ -272,7 +282,8 @@ def statements(point: Point) -> list[tuple[str, str, bool]]:
                 ("n = 1 is like far-first", f"{faster} as fast", abs(old / one - 1) <= alike)
             )
         else:
-            found.append(("n = 1 is faster than two-tier", f"{faster} as fast", one < old))
+            holds = one < old / (1 + noise)
+            found.append(("n = 1 is faster than two-tier", f"{faster} as fast", holds))
     return found
 
 

@@ -1,60 +1,214 @@
-"""Checks that the numbers of README.md and docs/papers.md are those of the pages that they cite.
+"""Checks that each number of the README.md and docs/papers.md is the one on the page it comes from.
 
-In the README's table whose last column is "page", each row's times must be in the row of that page
-that has the same scenario, build, collective and size, and its ratios must follow from them. In a
-paragraph that cites a page of bench/results, and in a verdict of docs/papers.md beside one, each
-multiple ("2.3 times", "2.3x") and time must be one of that page, rounded, and each "N of M" and
-share must occur in it. What is in brackets and begins with "paper" is the paper's. A paragraph of
-the README that cites no page has neither multiples nor "N of M". Usage: check_numbers.py [ROOT]
+Claims are the paragraphs and the networks of the README's section "What was measured", any other of
+its paragraphs with a multiple, a share or "N of M", and the verdicts of docs/papers.md. A claim has
+to link the pages that its numbers come from, and script/claims.py says for each number where it
+stands there. It must be that number, rounded as printed, in its unit; number words count, too.
+Names such as "Open MPI 4.1", code, and what is in brackets and begins with "paper" aren't numbers
+of ours. A row of the README's table must be the row of its page with the same scenario, build,
+collective and size; "of the bound" follows from its times. Each page must be the one that its
+summary, the JSON file beside it, was written with. Usage: check_numbers.py [ROOT]
 """
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
+import claims
 from check import run
+from page_numbers import (
+    NUMBER,
+    RESULTS,
+    UNITS,
+    Claims,
+    Number,
+    Pages,
+    Source,
+    UntraceableError,
+    digest,
+    rows,
+)
 
-README = Path("README.md")
-PAPERS = Path("docs") / "papers.md"
-RESULTS = Path("bench") / "results"
+README = "README.md"
+PAPERS = "docs/papers.md"
+MEASURED = "## What was measured"
 
-PAGE = re.compile(r"`bench/results/([\w-]+\.md)`")
-MULTIPLE = re.compile(r"(\d+(?:\.\d+)?)(?:x\b| times\b)")
-SHOWN_MULTIPLE = re.compile(r"(\d+(?:\.\d+)?)x\b")
-DURATION = re.compile(r"\b(\d+(?:\.\d+)?) (ms|us|s)\b")
-COUNT = re.compile(r"\b\d+ of \d+\b")
-SHARE = re.compile(r"\b[\d.]+ %")
+PAGE = re.compile(r"`(?:bench/results/)?([\w-]+)\.md`")
+CODE = re.compile(r"`[^`]*`")
 OF_PAPER = re.compile(r"\(paper[^)]*\)")
+NAME = re.compile(
+    r"(?:Open MPI|MPICH) \d+(?:\.\d+)?(?: and \d+(?:\.\d+)?)?"
+    r"|(?:[Ff]igure|Table|equation|decision|section|algorithm)s? \d+[a-z]?(?:\.\d+)?\b"
+    r"|two-tier"
+)
+WORDS = {"none": 0, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
+WORDS |= {"nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "twenty": 20, "thirty": 30}
+WORDS |= {"forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
+WORDS |= {"hundred": 100, "thousand": 1000, "million": 10**6}
+SHOWN = re.compile(rf"{NUMBER}|\b(?:{'|'.join(WORDS)})\b", re.IGNORECASE)
+DIRECT_UNIT = re.compile(r" ?(x|ms|us|s|%|times)(?!\w)")
+NEXT_UNIT = re.compile(r"(?<=\d) ?(ms|us|s|%|percent|times|x)(?!\w)|(?<= )(percent)")
+RESULT = re.compile(r"\d(?:x\b| times\b| %)|\b\d+ of \d+\b")
 SCENARIO = re.compile(r"`([\w-]+)`")
-UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 BYTES = {"KB": 10**3, "MB": 10**6}
 
-Row = dict[str, str]
-Table = tuple[int, list[Row]]
+
+@dataclass(frozen=True)
+class Claim:
+    """Its place, the name or first words by which script/claims.py knows it, and its text."""
+
+    place: str
+    name: str
+    text: str
+
+    def is_known_as(self, key: str) -> bool:
+        return f"{self.name} ".startswith(f"{key} ")
 
 
-def tables(text: str) -> Iterator[Table]:
-    """Yields the line of each table's first row, and its rows by column."""
-    columns: list[str] | None = None
-    rows: list[Row] = []
-    for number, line in enumerate([*text.splitlines(), ""], 1):
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if not line.startswith("|"):
-            if columns and rows:
-                yield number - len(rows), rows
-            columns, rows = None, []
-        elif columns is None:
-            columns = cells
-        elif not set(line) <= set("|- :"):
-            rows.append(dict(zip(columns, cells, strict=False)))
+@dataclass(frozen=True)
+class Shown:
+    """A number of a claim as printed, the unit right behind it, and the next one in the claim."""
+
+    text: str
+    direct: str
+    following: str
 
 
-def filled(rows: list[Row]) -> Iterator[Row]:
-    """Fills cells that repeat the one above by leaving it out."""
-    above: Row = {}
-    for row in rows:
-        above = {column: cell or above.get(column, "") for column, cell in row.items()}
-        yield above
+def shown(text: str) -> Iterator[Shown]:
+    """Yields the numbers of a claim, but for names, code and the paper's."""
+    said = NAME.sub("", CODE.sub("", OF_PAPER.sub("", text)))
+    for found in SHOWN.finditer(said):
+        direct = DIRECT_UNIT.match(said, found.end())
+        following = NEXT_UNIT.search(said, found.end())
+        next_unit = (following[1] or following[2]) if following else ""
+        yield Shown(found[0], direct[1] if direct else "", next_unit)
+
+
+def is_rounded(printed: str, value: float) -> bool:
+    """Whether the printed number is the value, rounded to its last digit."""
+    if printed.lower() in WORDS:
+        return WORDS[printed.lower()] == value
+    digits = printed.replace(",", "")
+    step = 10.0 ** -len(digits.partition(".")[2])
+    return abs(float(digits) - value) <= step / 2 + 1e-9 * abs(value)
+
+
+def agrees(at: Shown, wanted: Number) -> bool:
+    """Whether the printed number is this one; a unit may stand behind the last of several."""
+    if wanted.unit == "s":
+        scale = UNITS.get(at.direct or at.following)
+        return scale is not None and is_rounded(at.text, wanted.value / scale)
+    right = {"%": {"%", "percent"}}.get(wanted.unit, {"", "x", "times"})
+    unit = at.direct or (at.following if wanted.unit == "%" else "")
+    return unit in right and is_rounded(at.text, wanted.value)
+
+
+def claim_faults(claim: Claim, sources: Iterable[Source], pages: Pages) -> Iterator[str]:
+    """Compares the numbers of a claim, in their order, with those of its sources."""
+    pages.used.clear()
+    try:
+        slots = [slot for source in sources for slot in source.find(pages)]
+    except UntraceableError as fault:
+        yield str(fault)
+        return
+    found = list(shown(claim.text))
+    for at, slot in zip(found, slots, strict=False):
+        for wanted in slot:
+            if not agrees(at, wanted):
+                yield f"{printed(at)} should be {wanted.value:.6g} {wanted.unit}".rstrip()
+    for at in found[len(slots) :]:
+        yield f"script/claims.py doesn't say where {printed(at)} comes from"
+    if len(slots) > len(found):
+        yield f"has {len(found)} numbers, for which script/claims.py has {len(slots)}"
+    for page in sorted(pages.used - {*PAGE.findall(claim.text)}):
+        if f"`{page}`" not in claim.text:
+            yield f"doesn't link {page}, from which it has numbers"
+
+
+def printed(at: Shown) -> str:
+    return f"{at.text} {at.direct}".rstrip()
+
+
+def all_faults(made: list[Claim], known: Claims, file: str, pages: Pages) -> Iterator[str]:
+    """Compares claims with what script/claims.py knows of them."""
+    for claim in made:
+        key = next((key for key in known if claim.is_known_as(key)), "")
+        for fault in claim_faults(claim, known.get(key, ()), pages):
+            yield f"{claim.place}: {fault}"
+    for key in known:
+        if not any(claim.is_known_as(key) for claim in made):
+            yield f"{file}: doesn't make the claim of script/claims.py that begins with {key!r}"
+
+
+def verdicts(text: str) -> Iterator[Claim]:
+    """The verdicts of docs/papers.md, with the page beside each."""
+    paper = ""
+    for line, row in tables(text):
+        paper = row.get("paper") or paper
+        if "verdict" in row:
+            name = f"{paper}, {row['figure or table']}"
+            yield Claim(f"{PAPERS}:{line}", name, f"{row['verdict']} {row['page']}")
+
+
+def paragraphs(text: str) -> Iterator[Claim]:
+    """The claims of the README: all that was measured, and what looks like a result elsewhere."""
+    line, measured = 1, False
+    for block in re.split(r"\n(?=\n|- )", text):
+        first = line + len(block) - len(block.lstrip("\n"))
+        line += block.count("\n") + 1
+        said = " ".join(block.split())
+        if said.startswith("## "):
+            measured = said == MEASURED
+        elif not said.startswith("|") and (measured or RESULT.search(said)):
+            yield Claim(f"{README}:{first}", said, said)
+    for line, row in tables(text):
+        if row.get("network"):
+            yield Claim(f"{README}:{line}", row["network"], row["network"])
+
+
+def tables(text: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yields line and cells of each row of each table."""
+    lines = text.splitlines()
+    numbers = [n for n, line in enumerate(lines, 1) if is_row(line) and is_row(lines[n - 2])]
+    numbers = [n for n in numbers if not set(lines[n - 1]) <= set("|- :")]
+    yield from zip(numbers, map(dict, rows(text)), strict=True)
+
+
+def is_row(line: str) -> bool:
+    return line.startswith("|")
+
+
+def row_faults(row: dict[str, str], pages: Pages) -> Iterator[str]:
+    """Compares a row of the README's table with that of its page."""
+    if not (cited := PAGE.search(row["page"])):
+        yield "links no page"
+        return
+    labels = key(row)
+    found = next((each for each in map(dict, pages.rows(cited[1])) if labels <= each.items()), None)
+    if not found:
+        yield f"{cited[1]} has no row for {', '.join(sorted(text for _, text in labels))}"
+        return
+    for column in ("native", "Thalweg"):
+        if row[column] != found[column]:
+            yield f"{column} is {row[column]}, in {cited[1]} it is {found[column]}"
+    bound = seconds(found["Thalweg"]) / seconds(found["bound"])
+    for column, value in (("faster", float(found["faster"].rstrip("x"))), ("of the bound", bound)):
+        if not is_rounded(row[column].rstrip("x"), value):
+            yield f"{column} is {row[column]}, from {cited[1]} follows {value:.3f}x"
+    if "differs" in found.get("at 2d", ""):
+        yield f"{cited[1]} calls the row invalid: at twice the dilation {found['at 2d']}"
+
+
+def key(row: dict[str, str]) -> set[tuple[str, str]]:
+    """The cells by which a page's row is that of a row of the README."""
+    scenario = SCENARIO.search(row["network"])
+    collective, _, size = row["collective"].partition(", ")
+    value, unit = size.split()
+    build = row["MPI"].replace("Open MPI ", "openmpi-").replace("MPICH ", "mpich-")
+    labels = {"scenario": scenario[1] if scenario else "", "build": build}
+    return {*labels.items(), ("collective", collective), ("bytes", str(int(value) * BYTES[unit]))}
 
 
 def seconds(text: str) -> float:
@@ -62,100 +216,30 @@ def seconds(text: str) -> float:
     return float(value) * UNITS[unit]
 
 
-def agrees(shown: str, value: float) -> bool:
-    """Whether a shown number is the value to its last digit; those of pages have three digits."""
-    digits = shown.rstrip("x")
-    step = 10.0 ** -len(digits.partition(".")[2])
-    return abs(float(digits) - value) <= step / 2 + 0.01 * value
+def table_faults(text: str, pages: Pages) -> Iterator[str]:
+    above: dict[str, str] = {}
+    for line, row in tables(text):
+        if "network" in row:
+            above = {column: cell or above.get(column, "") for column, cell in row.items()}
+            yield from (f"{README}:{line}: {fault}" for fault in row_faults(above, pages))
 
 
-def key(row: Row) -> tuple[str, str, str, int]:
-    """Scenario, build, collective and bytes of a row of the README."""
-    scenario = SCENARIO.search(row["network"])
-    collective, _, size = row["collective"].partition(", ")
-    value, unit = size.split()
-    build = row["MPI"].replace("Open MPI ", "openmpi-").replace("MPICH ", "mpich-")
-    return scenario[1] if scenario else "", build, collective, int(value) * BYTES[unit]
+def page_faults(root: Path) -> Iterator[str]:
+    """Compares each page with what its summary says it was written as."""
+    for page in sorted((root / RESULTS).glob("*.md")):
+        file = page.with_suffix(".json")
+        summary = json.loads(file.read_text()) if file.exists() else {}
+        if summary.get("page") != digest(page.read_text()):
+            yield f"{RESULTS / page.name}: isn't the page that was written with its summary"
 
 
-def row_faults(row: Row, page: str) -> Iterator[str]:
-    scenario, build, collective, size = key(row)
-    labels = {"scenario": scenario, "build": build, "collective": collective, "bytes": str(size)}
-    found = next(
-        (each for _, rows in tables(page) for each in rows if labels.items() <= each.items()), None
-    )
-    if not found:
-        yield f"{row['page']} has no row for {', '.join(labels.values())}"
-        return
-    for column in ("native", "Thalweg"):
-        if row[column] != found[column]:
-            yield f"{column} is {row[column]}, in {row['page']} it is {found[column]}"
-    native, ours, bound = (seconds(found[name]) for name in ("native", "Thalweg", "bound"))
-    for column, value in (("faster", native / ours), ("of the bound", ours / bound)):
-        if not agrees(row[column], value):
-            yield f"{column} is {row[column]}, from {row['page']} follows {value:.2f}x"
-    if "differs" in found.get("at 2d", ""):
-        yield f"{row['page']} calls the row invalid: at twice the dilation {found['at 2d']}"
-
-
-def paragraph_faults(paragraph: str, pages: dict[str, str]) -> Iterator[str]:
-    text = " ".join(pages[name] for name in dict.fromkeys(PAGE.findall(paragraph)))
-    said = OF_PAPER.sub("", PAGE.sub("", paragraph))
-    multiples = [float(found) for found in SHOWN_MULTIPLE.findall(text)]
-    for shown in MULTIPLE.findall(said):
-        if not any(agrees(shown, value) for value in multiples):
-            yield f"no multiple on the cited pages is {shown}"
-    durations = [float(value) * UNITS[unit] for value, unit in DURATION.findall(text)]
-    for shown, unit in DURATION.findall(said):
-        if not any(agrees(shown, value / UNITS[unit]) for value in durations):
-            yield f"no time on the cited pages is {shown} {unit}"
-    for shown in [*COUNT.findall(said), *SHARE.findall(said)]:
-        if shown not in text:
-            yield f"the cited pages don't say {shown}"
-
-
-def uncited_faults(paragraph: str) -> Iterator[str]:
-    for shown in [*MULTIPLE.findall(paragraph), *COUNT.findall(paragraph)]:
-        yield f"{shown} is a result, and no page is cited for it"
-
-
-def verdict_faults(text: str, pages: dict[str, str]) -> Iterator[str]:
-    for first, rows in tables(text):
-        for number, row in enumerate(rows, first):
-            if "verdict" in row and PAGE.search(row["page"]):
-                for fault in cited_faults(f"{row['verdict']} {row['page']}", pages):
-                    yield f"{PAPERS}:{number}: {fault}"
-
-
-def cited_faults(paragraph: str, pages: dict[str, str]) -> Iterator[str]:
-    missing = [name for name in PAGE.findall(paragraph) if name not in pages]
-    if missing:
-        yield from (f"no page {name}" for name in missing)
-    else:
-        yield from paragraph_faults(paragraph, pages)
-
-
-def faults(root: Path) -> Iterator[str]:
-    pages = {path.name: path.read_text() for path in (root / RESULTS).glob("*.md")}
-    yield from readme_faults((root / README).read_text(), pages)
-    if (root / PAPERS).exists():
-        yield from verdict_faults((root / PAPERS).read_text(), pages)
-
-
-def readme_faults(text: str, pages: dict[str, str]) -> Iterator[str]:
-    for first, rows in tables(text):
-        for number, row in enumerate(filled(rows), first):
-            if not (cited := PAGE.search(row.get("page", ""))):
-                continue
-            for fault in row_faults(row | {"page": cited[1]}, pages.get(cited[1], "")):
-                yield f"{README}:{number}: {fault}"
-    line = 1
-    for paragraph in text.split("\n\n"):
-        if not paragraph.lstrip().startswith("|"):
-            cites = PAGE.search(paragraph)
-            found = cited_faults(paragraph, pages) if cites else uncited_faults(paragraph)
-            yield from (f"{README}:{line}: {fault}" for fault in found)
-        line += paragraph.count("\n") + 2
+def faults(root: Path, known: Mapping[str, Claims] = claims.CLAIMS) -> Iterator[str]:
+    pages = Pages(root)
+    readme, papers = (root / README).read_text(), (root / PAPERS).read_text()
+    yield from page_faults(root)
+    yield from table_faults(readme, pages)
+    yield from all_faults(list(paragraphs(readme)), known[README], README, pages)
+    yield from all_faults(list(verdicts(papers)), known[PAPERS], PAPERS, pages)
 
 
 if __name__ == "__main__":

@@ -3,21 +3,25 @@
 World rank 0's summary lists them (`docs/events-file.md`).
 """
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from thalweg import network as networks
-from thalweg import record
-from thalweg.errors import UserError
-from thalweg.files import check_output, writing
-from thalweg.network import Host, Network, Trunk
-from thalweg.units import size_to_text, time_to_text
+from thalweg import predictions, races, record
+from thalweg.predictions import Prediction
+from thalweg.printable import plural
+from thalweg.units import time_to_text
 
-CHANGING = ("latency", "bandwidth", "hosts", "trunks")
-"""What of a network an attempt may change."""
 Change = Mapping[str, Any]
-"""One attempt to let plans follow the network, as the summary has it."""
+"""One attempt to let plans follow the network, as the summary has it. What is shown of it is in the
+network's own time: `dilation` is the lab's."""
+OUTCOMES = {
+    "nothing better": "nothing better was found",
+    "no memory": "a rank had no memory for new plans",
+    "unreadable": "a rank couldn't read the new plans",
+    "open": "the run ended before that was decided",
+}
+"""Why plans stayed."""
 
 
 def of(summary: Mapping[str, Any] | None) -> list[Change]:
@@ -25,53 +29,110 @@ def of(summary: Mapping[str, Any] | None) -> list[Change]:
     return list((summary or {}).get("changes", []))
 
 
+# All attempts in one line -----------------------------------------------------------------------
+
+
 def line(summary: Mapping[str, Any] | None) -> str:
-    """One phrase on all attempts of a run; empty if no plans were changed."""
-    adopted = [change for change in of(summary) if change["adopted"] > 0]
-    if not summary or not adopted:
+    """One phrase on the attempts that changed plans, and one on those that didn't; empty without
+    attempts."""
+    if summary is None:
         return ""
-    last = adopted[-1]
-    won = _won(last, record.dilation_of(summary))
-    times = f"{len(adopted)} times" if len(adopted) > 1 else "once"
-    return f"plans changed {times} (last: {_explanation(last)}; {won})"
+    dilation = record.dilation_of(summary)
+    adopted = [change for change in of(summary) if change["adopted"] > 0]
+    vain = [change for change in of(summary) if change["adopted"] == 0]
+    return "; ".join(filter(None, [_adopted(adopted, dilation), _in_vain(vain, dilation)]))
 
 
-def causes(change: Change) -> str:
-    """Text such as "bandwidth of the egress of a3: 8.2 times worse"."""
-    quantity = change["quantity"]
-    return ", ".join(f"{quantity} of {_cause(cause, quantity)}" for cause in change["causes"])
+def _adopted(found: Sequence[Change], dilation: float) -> str:
+    if not found:
+        return ""
+    wrong = [each for change in found for each in wrong_predictions(change, dilation)]
+    text = (
+        f"plans changed {_times(len(found))} ({_of_all(found)}{explanation(found[-1])}; "
+        f"{result(found[-1], dilation)})"
+    )
+    return ", ".join(filter(None, [text, predictions.line(wrong)]))
+
+
+def _of_all(found: Sequence[Change]) -> str:
+    """What several changes won: text such as "won 8 % to 43 % of a call's time; last: "."""
+    if len(found) < 2:
+        return ""
+    kept = [change for change in found if change["outcome"] == "adopted"]
+    shares = sorted({round(100 * share) for each in kept if (share := won(each)) is not None})
+    parts = []
+    if shares:
+        parts.append(f"won {' to '.join(f'{each} %' for each in _ends(shares))} of a call's time")
+    if len(kept) < len(found):
+        parts.append(f"{len(found) - len(kept)} taken back")
+    return "; ".join([*filter(None, [", ".join(parts)]), "last: "])
+
+
+def _ends(ordered: Sequence[int]) -> Sequence[int]:
+    return ordered if len(ordered) < 2 else (ordered[0], ordered[-1])
+
+
+def _in_vain(found: Sequence[Change], dilation: float) -> str:
+    """Text such as "plans stayed once (nothing better was found; last: call 5 of ...)"."""
+    if not found:
+        return ""
+    drifts = [change for change in found if not change.get("improvement")]
+    last = (drifts or found)[-1]
+    counts = Counter(outcome(change) for change in found)
+    why = ", ".join(f"{plural(count, 'time')} {text}" for text, count in counts.items())
+    if len(counts) == 1:
+        (why,) = counts
+    noticed = notice(last, dilation, f" of {races.shape(last)}")
+    return f"plans stayed {_times(len(found))} ({why}; last: {noticed})"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+# One attempt ------------------------------------------------------------------------------------
 
 
 def story(change: Change, dilation: float = 1) -> list[str]:
     """What happened: when it was noticed, what explains it, and what came of it."""
-    root = f" with root {change['root']}" if change["collective"] == "bcast" else ""
-    usual, noticed = (change["seconds"][when] / dilation for when in ("usual", "noticed"))
-    before = f"instead of {time_to_text(usual)}" if usual > 0 else "which wasn't predicted"
-    if change.get("improvement"):
-        before = "as usual: planned once more, for calls as they follow each other"
-    elif change.get("recovery") and abs(noticed - usual) < usual / 5:
-        before = "as before, but less with the plans before: the network may have recovered"
-    lines = [
-        f"{change['collective']} of {size_to_text(change['size'])}{root} and up to twice as much, "
-        f"{change['ranks']} ranks: call {change['call']} took {time_to_text(noticed)}, {before}"
-    ]
-    lines.append(f"  {_explanation(change)}")
+    lines = [f"{name(change)}: {notice(change, dilation)}"]
+    lines.append(f"  {explanation(change)}")
     if change["adopted"] == 0:
-        lines.append(f"  the plans stayed: {change['outcome']}")
-        return lines
-    for plan in change["plans"]:
-        predicted = (time_to_text(plan["predicted"][when]) for when in ("before", "after"))
-        lines.append(
-            f"  {plan['collective']} of {size_to_text(plan['size'])}: {plan['after']} replaces "
-            f"{plan['before']}, predicted {' -> '.join(predicted)}"
+        return [*lines, f"  the plans stayed: {outcome(change)}"]
+    lines += [f"  {each}" for each in replacements(change)]
+    lines.append(f"  {since(change)}: {result(change, dilation)}")
+    return [*lines, *(f"  {each.sentence()}" for each in wrong_predictions(change, dilation))]
+
+
+def name(change: Change) -> str:
+    """Text such as "bcast of 64KiB with root 3 and up to twice as much, 4 ranks"."""
+    return f"{races.shape(change)} and up to twice as much, {change['ranks']} ranks"
+
+
+def notice(change: Change, dilation: float = 1, what: str = "") -> str:
+    """Text such as "call 120 took 25ms instead of the usual 5ms"; `what` follows the number."""
+    usual, noticed = (change["seconds"][when] / dilation for when in ("usual", "noticed"))
+    call = f"call {change['call']}{what}"
+    if noticed > 0:
+        call += f" took {time_to_text(noticed)}"
+    if change.get("improvement"):
+        return (
+            f"{call}{' as usual' if noticed > 0 else ''}: planned once more, for calls as they "
+            "follow each other"
         )
-    lines.append(f"  from the communicator's call {change['adopted']} on: {_won(change, dilation)}")
-    return lines
+    if noticed <= 0:
+        return f"{call} took another time than usual"
+    if change.get("recovery") and abs(noticed - usual) < usual / 5:
+        return f"{call} as before, but less with the plans before: the network may have recovered"
+    if usual <= 0:
+        return f"{call}, which wasn't predicted"
+    return f"{call} instead of the usual {time_to_text(usual)}"
 
 
-def _explanation(change: Change) -> str:
-    if found := causes(change):
-        return found
+def explanation(change: Change) -> str:
+    """What of the network explains it: text such as "bandwidth of trunk a: 8.2 times worse"."""
+    if change["causes"]:
+        return ", ".join(cause_text(cause, change["quantity"]) for cause in change["causes"])
     if change.get("recovery") and change["adopted"] > 0:
         return "the network is as it was before the last change of plans"
     if change.get("improvement"):
@@ -79,109 +140,66 @@ def _explanation(change: Change) -> str:
     return "no change of the network explains it"
 
 
-def changed_network(net: Network, found: list[Change]) -> list[str]:
-    """Changes a network as the plans that were kept took it to have changed.
-
-    Returns a line for each cause. After a recovery it is as it was before the change of plans
-    that had avoided what became slower.
-    """
-    lines = []
-    before = _copy(net)
-    place = {host.name: at for at, host in enumerate(net.hosts)}
-    for change in found:
-        if change["adopted"] == 0 or change["outcome"] != "adopted":
-            continue
-        was = _copy(net)
-        for cause in change["causes"]:
-            _apply(net, cause, change["quantity"], place)
-            lines.append(f"{change['quantity']} of {_cause(cause, change['quantity'])}")
-        if change.get("recovery"):
-            for name in CHANGING:
-                setattr(net, name, getattr(before, name))
-        before = was
-    return lines
-
-
-def _copy(net: Network) -> Network:
-    return networks.from_json(networks.to_json(net), "the network before a change")
-
-
-def keep_network(source: Path, summary: Mapping[str, Any] | None, output: Path) -> list[str]:
-    """Writes the network that a run ended with; returns what changed. Raises UserError."""
-    net = networks.read(source)
-    lines = changed_network(net, of(summary))
-    if lines:
-        net.measured_with = f"{net.measured_with}; a run found: {', '.join(lines)}"
-    with writing(f"network {output}", "name another file"):
-        networks.write(net, output)
-    return lines
-
-
-def check_keep_network(output: Path | None, *, adapts: bool) -> None:
-    """Raises UserError if no network can be kept there."""
-    if output is None:
-        return
-    if not adapts:
-        raise UserError("--keep-network: plans follow the network only with --adapt on")
-    check_output(output, f"network {output}")
-
-
-def _apply(net: Network, cause: Mapping[str, Any], quantity: str, place: dict[str, int]) -> None:
-    starts, ends = ([place[name] for name in cause[side]] for side in ("from", "to"))
-    matrix = getattr(net, quantity).copy()
-    for a in starts:
-        for b in ends:
-            if a == b:
-                continue
-            if quantity == "bandwidth":
-                matrix[a, b] /= cause["factor"]
-            else:
-                matrix[a, b] = max(matrix[a, b] / 100, matrix[a, b] + cause["excess"])
-    setattr(net, quantity, matrix)
-    if quantity != "bandwidth":
-        return
-    factor, what = cause["factor"], cause["what"]
-    net.hosts = [
-        Host(
-            host.name,
-            host.egress / (factor if what == "egress" and starts == [at] else 1),
-            host.ingress / (factor if what == "ingress" and ends == [at] else 1),
+def replacements(change: Change) -> list[str]:
+    """Which plan replaced which, and what was predicted of both."""
+    found = []
+    for plan in change["plans"]:
+        before, after = (time_to_text(plan["predicted"][when]) for when in ("before", "after"))
+        another = "another " if plan["after"] == plan["before"] else ""
+        found.append(
+            f"{races.shape(change | plan)}: {another}{plan['after']} replaces {plan['before']}, "
+            f"predicted {before} -> {after}"
         )
-        for at, host in enumerate(net.hosts)
-    ]
-    net.trunks = [
-        Trunk(
-            trunk.name,
-            trunk.from_,
-            trunk.to,
-            trunk.capacity / (factor if _is_through(cause, trunk, starts, ends) else 1),
-            trunk.senders,
-        )
-        for trunk in net.trunks
-    ]
+    return found
 
 
-def _is_through(cause: Mapping[str, Any], trunk: Trunk, starts: list[int], ends: list[int]) -> bool:
-    if cause["what"] not in ("trunk", "sites"):
-        return False
-    return set(trunk.from_) <= set(starts) and set(trunk.to) <= set(ends)
+def since(change: Change) -> str:
+    """From when on new plans held."""
+    return f"from the communicator's call {change['adopted']} on"
 
 
-def _cause(cause: Mapping[str, Any], quantity: str) -> str:
+def outcome(change: Change) -> str:
+    """Why the plans stayed."""
+    return OUTCOMES.get(change["outcome"], str(change["outcome"]))
+
+
+def won(change: Change) -> float | None:
+    """The share of a call's time that new plans saved; None if it wasn't looked at."""
+    noticed, after = (change["seconds"][when] for when in ("noticed", "after"))
+    return 1 - after / noticed if noticed > 0 and after > 0 else None
+
+
+def result(change: Change, dilation: float = 1) -> str:
+    """What calls take since plans changed, or took until they were taken back."""
+    noticed, after = (change["seconds"][when] / dilation for when in ("noticed", "after"))
+    times = f"{time_to_text(after)} instead of {time_to_text(noticed)}"
+    share = won(change)
+    if change["outcome"] == "taken back":
+        return f"taken back, since calls took {times}"
+    if share is None:
+        return "not yet compared when the run ended"
+    return f"calls take {times}, {100 * abs(share):.0f} % {'less' if share >= 0 else 'more'}"
+
+
+def wrong_predictions(change: Change, dilation: float = 1) -> list[Prediction]:
+    """Where what was predicted of new plans was wrong by more than a fifth."""
+    after = change["seconds"]["after"] / dilation
+    shape = races.shape(change)
+    found = (
+        Prediction(plan["after"], shape, plan["predicted"]["after"], after)
+        for plan in change["plans"]
+        if races.shape(change | plan) == shape
+    )
+    return [each for each in found if each.is_wrong]
+
+
+def cause_text(cause: Mapping[str, Any], quantity: str) -> str:
+    """Text such as "bandwidth of the egress of a3: 8.2 times worse"."""
+    of = "" if cause["name"].startswith("from ") else "of "
+    what = f"{quantity} {of}{cause['name']}"
     if quantity == "latency":
         sign = "more" if cause["excess"] > 0 else "less"
-        return f"{cause['name']}: {time_to_text(abs(cause['excess']))} {sign}"
+        return f"{what}: {time_to_text(abs(cause['excess']))} {sign}"
     factor = cause["factor"]
     size, word = (factor, "worse") if factor > 1 else (1 / factor, "better")
-    return f"{cause['name']}: {size:.2g} times {word}"
-
-
-def _won(change: Change, dilation: float) -> str:
-    noticed, after = (change["seconds"][when] / dilation for when in ("noticed", "after"))
-    if change["outcome"] == "taken back":
-        return (
-            f"taken back, since calls took {time_to_text(after)} instead of {time_to_text(noticed)}"
-        )
-    if after <= 0:
-        return "not yet compared when the run ended"
-    return f"calls take {time_to_text(after)} instead of {time_to_text(noticed)}"
+    return f"{what}: {size:.2g} times {word}"

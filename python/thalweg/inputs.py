@@ -3,7 +3,6 @@
 import contextlib
 import json
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 
 from thalweg import hosts as host_lists
@@ -59,13 +58,19 @@ def placement(net: Network, names: Sequence[str]) -> list[int]:
     indices = []
     for name in names:
         if (index := index_of.get(name)) is None:
-            known = ", ".join(islice(index_of, MOST_NAMED))
             raise UserError(
-                f"host {name} is not in the network of {short(known)}; probe it together with the "
-                "others, or name one of them"
+                f"host {name} is not in the network of {_named(list(index_of))}; probe it together "
+                "with the others, or name one of them"
             )
         indices.append(index)
     return indices
+
+
+def _named(hosts: Sequence[str]) -> str:
+    """Returns the first of a network's hosts as text, and how many more there are."""
+    more = len(hosts) - MOST_NAMED
+    named = short(", ".join(hosts[:MOST_NAMED]), MOST_NAMED * 16)
+    return f"{named} and {more} more" if more > 0 else named
 
 
 def ranks_on(net: Network, ranks: int | None, listed: str | None) -> list[int]:

@@ -4,8 +4,8 @@ Hosts that were never seen are measured in a few seconds. The network of known o
 cache; where the weather's forecast, or a short sample of a few telling pairs, differs from it by
 more than a threshold, what doesn't fit is calibrated anew (thalweg.drift); a network that hardly
 fits at all is another one, and is measured anew. A sample is taken only if nothing was heard of the
-network for an hour, or if run records show a link that became slow. A file that the user gives is
-never changed: a copy is.
+network for an hour, or if run records show a link that became slow. Where none can be taken, or is
+wanted, a sure forecast stands for it. A file that the user gives is never changed: a copy is.
 """
 
 import math
@@ -21,11 +21,12 @@ from thalweg import network as networks
 from thalweg.caution import USUAL, Caution
 from thalweg.errors import UserError
 from thalweg.files import writing
+from thalweg.forecast import Forecast
 from thalweg.hosts import Host, short_name
 from thalweg.launcher import Launcher
 from thalweg.network import Network
 from thalweg.record import Run
-from thalweg.weather import Entry, History, Series
+from thalweg.weather import Entry, History, Pair, Quantity, Series
 
 FRESH = 3600.0
 """Seconds for which a network counts as known after anything was heard of it."""
@@ -38,7 +39,9 @@ SLOW = 2.0
 FEWEST_RUNS = 4
 """Fewest run records that tell what is usual."""
 BEYOND = 3.0
-"""How many mean errors of the forecast a suspicious pair is beyond it."""
+"""How many mean errors a forecast is off before it counts against a value."""
+ENOUGH = 10
+"""Fewest values of a pair whose forecast is sure enough to stand for a sample."""
 FEWEST = 3
 """Fewest pairs that tell whether a network fits."""
 ANOTHER = 0.5
@@ -73,11 +76,12 @@ def network(hosts: Sequence[Host], launcher: Launcher, caution: Caution = USUAL)
     if launcher.flavour not in net.message_costs:
         console.note(f"adding {launcher.name} to the network measured at {when} ({path})")
         probe.run(hosts, path, launcher, base=path)
+        net = inputs.network(path)
     else:
         console.note(f"using the network measured at {when} ({path}; delete it to measure anew)")
     known = Known(path, quick=net.measured_with.endswith(QUICKLY))
     if caution.verify == "off" or not (found := _look(net, launcher, caution)):
-        return known
+        return _as_forecast(known, net, caution)
     if not (off := drift.misfits(net, found, caution.threshold)):
         return known
     if _is_another(net, off, found):
@@ -175,7 +179,10 @@ def _places(net: Network, hosts: Iterable[str]) -> set[int]:
 
 
 def _look(net: Network, launcher: Launcher, caution: Caution) -> Entry | None:
-    """Samples what the forecast lets suspect, and telling pairs if nothing was heard for long."""
+    """Samples what the forecast lets suspect, and telling pairs if nothing was heard for long.
+
+    Returns an empty entry if there is no reason to sample, and None if that isn't possible.
+    """
     names = [host.name for host in net.hosts]
     since = weather.seconds(net.measured_at)
     history = weather.load(names, recent=True)
@@ -184,7 +191,53 @@ def _look(net: Network, launcher: Launcher, caution: Caution) -> Entry | None:
     last = max([since, *(entry.at for entry in later.entries)])
     if caution.verify == "always" or time.time() - last > FRESH:
         suspicious = suspicious + sampling.telling_pairs(net)
+    if not suspicious:
+        return Entry(time.time(), "sample")
     return _sample(net, list(dict.fromkeys(suspicious))[: sampling.TELLING], launcher)
+
+
+def _as_forecast(known: Known, net: Network, caution: Caution) -> Known:
+    """Returns what a network that isn't verified is by a sure forecast, if that contradicts it.
+
+    That is a calibrated copy of the file. It stays the same as long as no sure forecast contradicts
+    it, too, so that plans for it are found again.
+    """
+    path, names = known.network, [host.name for host in net.hosts]
+    later = weather.load(names, recent=True).since(weather.seconds(net.measured_at))
+    expected = _sure(net, later, caution.threshold)
+    if not drift.misfits(net, expected, caution.threshold):
+        return known
+    copy = paths.network([*names, f"forecast for {path} {path.stat().st_mtime_ns}"])
+    said = "the network isn't verified; planning for its forecast, which differs"
+    if copy.is_file():
+        before = inputs.network(copy)
+        if not drift.misfits(before, _sure(before, later, caution.threshold), caution.threshold):
+            console.note(f"{said} ({copy})")
+            return Known(copy, known.quick)
+    _calibrate(copy, net, expected, caution, said)
+    return Known(copy, known.quick)
+
+
+def _sure(net: Network, later: History, threshold: float) -> Entry:
+    """Returns forecasts that rest on enough values, without those that differ by hardly more from
+    the network than forecasts of that pair were wrong before."""
+    now = time.time()
+
+    def forecasts(quantity: Quantity) -> dict[Pair, Forecast]:
+        series = {pair: later.series(quantity, pair) for pair in later.pairs(quantity)}
+        return {p: s.forecast(now) for p, s in series.items() if len(s.values) >= ENOUGH}
+
+    expected = {"latency": forecasts("latency"), "bandwidth": forecasts("bandwidth")}
+    values = {
+        quantity: {pair: math.exp(found.value) for pair, found in by_pair.items()}
+        for quantity, by_pair in expected.items()
+    }
+    entry = Entry(now, "sample", values["latency"], values["bandwidth"])
+    for misfit in drift.misfits(net, entry, threshold):
+        error = expected[misfit.quantity][misfit.pair].error
+        if abs(math.log(misfit.factor)) <= BEYOND * error:
+            del values[misfit.quantity][misfit.pair]
+    return entry
 
 
 def _with_others(
@@ -206,14 +259,20 @@ def _with_others(
     )  # fmt: skip
 
 
-def _calibrate(path: Path, net: Network, found: Entry, caution: Caution) -> None:
+def _calibrate(
+    path: Path,
+    net: Network,
+    found: Entry,
+    caution: Caution,
+    said: str = "the network has changed, and is calibrated anew",
+) -> None:
     """Writes the network with what was found, and says what differs."""
     result, lines = drift.calibrated(net, found, caution.threshold)
     result.measured_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     with writing(f"network {path}", paths.ANOTHER_CACHE):
         path.parent.mkdir(parents=True, exist_ok=True)
         networks.write(result, path)
-    console.note(f"the network has changed, and is calibrated anew: {'; '.join(lines)}")
+    console.note(f"{said}: {'; '.join(lines)}")
 
 
 def _suspicious(net: Network, later: History, threshold: float) -> list[tuple[int, int]]:

@@ -6,6 +6,7 @@ Where cores are chosen, too, the launcher is told to bind each rank to its own.
 """
 
 import os
+import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -201,27 +202,37 @@ def _slurm(_hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Orde
     )
 
 
-def _cray(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
+def _cray(_hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
     """Cray MPICH renumbers the ranks of a launch that fills hosts in turn: its file lists the new
-    ranks in that order. The launcher gives every host but the last as many ranks."""
-    on = {host.name: [r for r, name in enumerate(placement) if name == host.name] for host in hosts}
-    used = {name: ranks for name, ranks in on.items() if ranks}
-    most = max(map(len, used.values()))
-    fewer = [name for name, ranks in used.items() if len(ranks) < most]
-    if len(fewer) > 1:
+    ranks in that order. srun sorts the hosts that it is given, and ignores how many ranks a host
+    should have where not all have as many."""
+    counts = Counter(placement)
+    filled = sorted(counts, key=_in_slurms_order)
+    most, least = max(filled, key=counts.__getitem__), min(filled, key=counts.__getitem__)
+    if counts[most] != counts[least]:
         raise UserError(
-            f"Cray's reorder file needs the same number of ranks on every host but one; {fewer[0]} "
-            f"and {fewer[1]} have fewer than {most}; list hosts with equal slots and as many in "
-            "all as there are ranks"
+            f"Cray's reorder file needs the same number of ranks on every host, but {most} has "
+            f"{counts[most]} and {least} {counts[least]}: use --write slurm, which takes any "
+            "placement, or list hosts with equal slots, as many in all as there are ranks"
         )
-    filled = sorted(used, key=lambda name: name in fewer)
-    ranks = [str(rank) for name in filled for rank in used[name]]
+    ranks = [str(rank) for name in filled for rank, host in enumerate(placement) if host == name]
     return Order(
-        ["-m", "block", f"--ntasks-per-node={most}", "-w", ",".join(filled)],
+        ["-m", "block", f"--ntasks-per-node={counts[most]}", "-w", ",".join(filled)],
         {"MPICH_RANK_REORDER_METHOD": "3", "MPICH_RANK_REORDER_FILE": str(file)},
         file=file,
         content=",".join(ranks) + "\n",
     )
+
+
+def _in_slurms_order(name: str) -> list[tuple[int, int, str]]:
+    """A key that sorts hosts as Slurm does, unless a topology plugin ranks them: numbers in a name
+    by their value, before them those with leading zeros, digit by digit."""
+    return [
+        (ord(part[0]), 0, "") if not part.isdecimal()
+        else (ord("0"), 0, part) if part[0] == "0"
+        else (ord("1"), len(part), part)
+        for part in re.findall(r"[0-9]+|[^0-9]", name)
+    ]  # fmt: skip
 
 
 EACH_BY_ITSELF = ("openmpi", "openmpi-4")

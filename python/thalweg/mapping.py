@@ -18,6 +18,7 @@ from thalweg._core import mapping as _core
 from thalweg._core.mapping import Call, Communication, Cost, Setting, TrafficSums
 from thalweg._core.network import Network
 from thalweg.errors import UserError, user_errors
+from thalweg.printable import short
 
 __all__ = [
     "COSTS",
@@ -131,6 +132,8 @@ def place(
 
     Raises UserError if there are fewer slots than ranks, or anything else doesn't fit.
     """
+    if not 0 <= seed < 2**64:
+        raise UserError(f"seed {short(str(seed))}: must be from 0 to 2^64 - 1")
     setting = _setting(network, matrix, slots, calls, cost, pinned, previous, migration, order)
     found = _core.finalists(network, setting, method, seed, moves, finalists)
     if usual is None:

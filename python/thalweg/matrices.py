@@ -22,8 +22,14 @@ from thalweg.mapping import Call, Communication
 from thalweg.printable import short
 from thalweg.record import CommunicationMatrix, Run, contacts
 
-MONITORED = re.compile(r"([EISRC])\t(\d{1,20})\t(\d{1,20})\t(\d{1,20}) bytes\t(\d{1,20}) msgs sent")
-"""A line of Open MPI's monitoring."""
+MONITORED = re.compile(
+    r"([EISRC])\t(\d{1,20})\t(\d{1,20})\t(\d{1,20}) bytes\t(\d{1,20}) msgs sent(?:\t[\d,]*)?"
+)
+"""What Open MPI's monitoring says of a pair of ranks."""
+_COLLECTIVES = re.compile(
+    r"D\t(.*)\tprocs: ([\d,]+)|(?:O2A|A2O|A2A)\t\d+\t\d+ bytes\t\d+ msgs sent"
+)
+"""What it says of a communicator: its name and ranks, and the sums of its collectives."""
 MOST = 1 << 62
 """Most messages, and bytes, of a program."""
 COLUMNS = {
@@ -62,9 +68,10 @@ def read(path: Path) -> Program:
     if folder:
         return Program(_monitored(path, sorted(path.glob("*.prof"))))
     text = read_text(path, f"matrix {path}", "; name a run record, or a file that has a matrix")
+    text = text.removeprefix("\ufeff")  # a byte order mark, with which Excel saves CSV in UTF-8
     if text.startswith("%%MatrixMarket"):
         return Program(_matrix_market(text, f"matrix {path}"))
-    if any(map(MONITORED.match, text.splitlines()[:1000])):
+    if any(map(MONITORED.fullmatch, text.splitlines()[:1000])):
         return Program(_monitored(path, [path]))
     if path.suffix == ".mtx":
         raise UserError(f"matrix {path}: must begin with %%MatrixMarket")
@@ -173,25 +180,50 @@ class _Entries:
 
 
 def _monitored(path: Path, files: Sequence[Path]) -> Communication:
-    """Reads what the program itself sent point to point: lines with E."""
+    """Reads what the program itself sent point to point: lines with E.
+
+    Each rank wrote a part, usually to a file of its own, that names all ranks.
+    """
     entries = _Entries(f"matrix {path}")
-    ranks, any_line = 0, False
+    parts, named = 0, 0
     for file in files:
-        for line in read_text(file, f"matrix {file}").splitlines():
-            if match := MONITORED.match(line):
-                any_line = True
+        text = read_text(file, f"matrix {file}")
+        parts += _count_parts(text, f"matrix {file}")
+        for number, line in enumerate(text.splitlines(), 1):
+            if match := MONITORED.fullmatch(line):
                 if match[1] == "E":
                     sender, receiver, nbytes, messages = map(int, match.groups()[1:])
                     entries.add(sender, receiver, messages, nbytes)
-            elif line.startswith("D\tMPI_COMM_WORLD\t"):
-                ranks = max(ranks, line.count(",") + 1)
-    if not any_line:
+            elif match := _COLLECTIVES.fullmatch(line):
+                if match[1] == "MPI_COMM_WORLD":
+                    named = max(named, match[2].count(",") + 1)
+            elif not line.startswith("#"):
+                raise UserError(
+                    f"matrix {file}, line {number}: '{short(line)}' isn't what Open MPI's "
+                    "monitoring writes: the file is damaged or cut off"
+                )
+    if not parts:
         raise UserError(
             f"{path}: neither a run record, nor an OTF2 trace, nor a folder of Open MPI's "
             f"monitoring ({_MONITORING_OF_OPEN_MPI})"
         )
-    named = max((*entries.sender, *entries.receiver), default=0) + 1
-    return entries.matrix(max(ranks, named))
+    ranks = max(named or parts, *(rank + 1 for rank in (*entries.sender, *entries.receiver)), 0)
+    if parts != ranks:
+        raise UserError(
+            f"matrix {path}: must have a part for each of the program's {ranks} ranks, but has "
+            f"{parts}: name the folder with the .prof files of all ranks of one run"
+        )
+    return entries.matrix(ranks)
+
+
+def _count_parts(text: str, where: str) -> int:
+    """Returns how many ranks' parts of Open MPI's monitoring a file has; releases before 4.0 write
+    one without headings. Raises UserError if the messages of one are cut off."""
+    lines = text.splitlines()
+    begun, ended = lines.count("# POINT TO POINT"), lines.count("# OSC")
+    if begun != ended or not text.endswith("\n"):
+        raise UserError(f"{where}: is cut off: monitor the program again")
+    return begun or int(any(map(MONITORED.fullmatch, lines)))
 
 
 def _csv(text: str, where: str) -> Communication:
@@ -273,7 +305,7 @@ def _matrix_market(text: str, where: str) -> Communication:
         )
     _check_count(ranks, where)
     found = (
-        _coordinates(body, ranks, where)
+        _coordinates(body, ranks, where, pattern=numbers == "pattern")
         if layout == "coordinate"
         else _array(body, ranks, symmetry, where)
     )
@@ -290,18 +322,19 @@ def _matrix_market(text: str, where: str) -> Communication:
 
 
 def _coordinates(
-    body: Iterable[tuple[int, list[str]]], ranks: int, where: str
+    body: Iterable[tuple[int, list[str]]], ranks: int, where: str, *, pattern: bool
 ) -> Iterator[tuple[int, int, float]]:
     for number, words in body:
         here = f"{where}, line {number}"
-        if len(words) not in (2, 3):
-            raise UserError(f"{here}: must have row, column and value")
+        if len(words) != (2 if pattern else 3):
+            wanted = "row and column alone" if pattern else "row, column and value"
+            raise UserError(f"{here}: must have {wanted}")
         row, column = (_rank(word, here) for word in words[:2])
         if not (1 <= row <= ranks and 1 <= column <= ranks):
             raise UserError(
                 f"{here}: row {row}, column {column}: both are numbered from 1 to {ranks}"
             )
-        yield row - 1, column - 1, _number(words[2], here) if len(words) == 3 else 1.0
+        yield row - 1, column - 1, 1.0 if pattern else _number(words[2], here)
 
 
 def _array(

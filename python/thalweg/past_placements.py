@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from thalweg import console, mapping, matrices, placement, run_placement, wisdom
+from thalweg import console, mapping, matrices, placement, recording, run_placement, wisdom
 from thalweg.hosts import Host, short_name
 from thalweg.matrices import Program
 from thalweg.network import Network
@@ -81,7 +81,8 @@ def keep(question: Question, run: Run, net: Network) -> None:
 
 def load(question: Question) -> list[Timed]:
     """Returns the runs that are known, the latest last; none if they can't be read."""
-    value = wisdom.load(wisdom.location()).get(_key(question), b"[]")
+    known = wisdom.load(wisdom.location())
+    value = known.get(_key(question)) or known.get(_old_key(question), b"[]")
     try:
         return [_timed(each, question.ranks) for each in json.loads(value)]
     except (ValueError, TypeError, LookupError):
@@ -104,7 +105,16 @@ def _timed(found: Mapping[str, Any], ranks: int) -> Timed:
 
 
 def _key(question: Question) -> str:
-    asked = dataclasses.asdict(question) | {"program": list(question.program)}
+    return _key_of(question, recording.identity(question.program))
+
+
+def _old_key(question: Question) -> str:
+    """The key before programs were told apart by their files."""
+    return _key_of(question, question.program)
+
+
+def _key_of(question: Question, program: Sequence[str]) -> str:
+    asked = dataclasses.asdict(question) | {"program": list(program)}
     digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
     return json.dumps({"placements": digest}, separators=(",", ":"))
 

@@ -38,14 +38,21 @@ def find(program: Sequence[str], ranks: int) -> Run | None:
     """
     for run in same(program, ranks):
         return run
-    wanted = pattern(program[1:])
-    alike = (f for f, words in _usable(program, ranks) if pattern(words[1:]) == wanted)
+    wanted = pattern(recording.arguments(program))
+    alike = (folder for folder, words in _usable(program, ranks) if pattern(words) == wanted)
     return next(_read(alike), None)
 
 
 def same(program: Sequence[str], ranks: int) -> Iterator[Run]:
     """Returns all such records of runs with the same arguments, the latest first."""
-    return _read(folder for folder, words in _usable(program, ranks) if words == list(program))
+    wanted = recording.arguments(program)
+    return _read(folder for folder, words in _usable(program, ranks) if words == wanted)
+
+
+def has_arguments(run: Run, program: Sequence[str]) -> bool:
+    """Whether a run, of any record, had the arguments of this one."""
+    words = run.description.get("launch", {}).get("program")
+    return bool(words) and recording.arguments(words) == recording.arguments(program)
 
 
 def _read(folders: Iterable[Path]) -> Iterator[Run]:
@@ -57,7 +64,8 @@ def _read(folders: Iterable[Path]) -> Iterator[Run]:
 
 
 def _usable(program: Sequence[str], ranks: int) -> Iterator[tuple[Path, list[str]]]:
-    """Returns records of runs of so many ranks that went well, each with program and arguments."""
+    """Returns records of runs of so many ranks that went well, each with its arguments. Its program
+    is the same file, however it was named."""
     for folder in recording.of_program(program):
         path = folder / "run.json"
         try:
@@ -67,4 +75,5 @@ def _usable(program: Sequence[str], ranks: int) -> Iterator[tuple[Path, list[str
         launch: Any = found.get("launch") if isinstance(found, dict) else None
         if isinstance(launch, dict) and launch.get("status") == 0 and found.get("ranks") == ranks:
             words = launch.get("program")
-            yield folder, [str(word) for word in words] if isinstance(words, list) else []
+            if isinstance(words, list) and words:
+                yield folder, recording.arguments([str(word) for word in words])

@@ -5,6 +5,7 @@ library comes with it.
 """
 
 import hashlib
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,15 +26,16 @@ ESTIMATE = Search(effort="estimate")
 
 def choose(
     net: Network, listed: Sequence[Host], usual: Sequence[str], launcher: Launcher,
-    program: Sequence[str], matrix: Path | None, *, bound: bool = False,
+    program: Sequence[str], matrix: Path | None, *, bound: bool = False, quick: bool = False,
 ) -> Choice | None:  # fmt: skip
     """Chooses a placement by an earlier run or the named matrix, and by what runs in others took,
-    and says so. `bound`: whether ranks will be bound to cores.
+    and says so. `bound`: whether ranks will be bound to cores; `quick`: as of make_plan().
 
     Raises UserError if a rank's host isn't in the network, or if the matrix that the user named
     can't be used.
     """
     inputs.placement(net, usual)
+    began = time.monotonic()
     try:
         choice = run_placement.choose(
             net, listed, usual, program, matrix,
@@ -50,6 +52,10 @@ def choose(
             "launcher's order stays"
         )
         return None
+    spent = time.monotonic() - began
+    if not choice.objection:
+        spent += _more_planning(net, choice, launcher.flavour, quick)
+    choice = run_placement.weigh(choice, program, spent)
     question = Question(program, len(usual), launcher.form, bound)
     choice = past_placements.prefer(choice, question, net, listed)
     for line in run_placement.lines(choice):
@@ -57,16 +63,32 @@ def choose(
     return choice
 
 
-def check_plan(path: Path) -> None:
-    """Raises UserError if the file is no plan file, damaged, or of another version."""
+def _more_planning(net: Network, choice: Choice, flavour: str, quick: bool) -> float:
+    """Returns how much longer planning will take for the best placement than in the launcher's
+    order, as far as it is known."""
+    best, usual = (
+        wisdom.seconds_of_table(_setting(net, placed.hosts, flavour, quick))
+        for placed in (choice.best, choice.usual)
+    )
+    return max(0.0, best - usual)
+
+
+def check_plan(path: Path, ranks: int) -> None:
+    """Says so if the file has no plans for as many ranks. Raises UserError if it is no plan file,
+    damaged, or of another version."""
     if not is_file(path):
         raise UserError(f"plan {path}: no such file; make it with `thalweg plan`")
     try:
-        planner.from_bytes(path.read_bytes())
+        known = [len(table.placement) for table in planner.from_bytes(path.read_bytes()).tables]
     except OSError as error:
         raise UserError(f"plan {path}: {error.strerror}") from None
     except UserError as error:
         raise UserError(f"plan {path}: {error}") from None
+    if known and ranks not in known:
+        console.note(
+            f"plan {path} is for {known[0]} ranks, but the run has {ranks}: world rank 0 makes "
+            f"quick plans for them when it starts; `thalweg plan -n {ranks}` makes thorough ones"
+        )
 
 
 def make_plan(net: Network, names: Sequence[str], flavour: str, *, quick: bool = False) -> Path:
@@ -75,8 +97,7 @@ def make_plan(net: Network, names: Sequence[str], flavour: str, *, quick: bool =
     It is in the cache folder under a name made from its content, since world rank 0 may start on
     another host, and `thalweg env` leaves it for later.
     """
-    search = ESTIMATE if quick else NORMAL
-    setting = Setting(net, inputs.placement(net, names), flavour, search)
+    setting = _setting(net, names, flavour, quick)
     with console.progress(f"planning for {len(names)} ranks on {len(set(names))} hosts"):
         table = wisdom.table(setting)
     content = planner.to_bytes(PlanFile(net, flavour, [table]))
@@ -84,6 +105,10 @@ def make_plan(net: Network, names: Sequence[str], flavour: str, *, quick: bool =
     _make_cache(path, "plan")
     write_file(path, f"plan {path}", content, paths.ANOTHER_CACHE)
     return path
+
+
+def _setting(net: Network, names: Sequence[str], flavour: str, quick: bool) -> Setting:
+    return Setting(net, inputs.placement(net, names), flavour, ESTIMATE if quick else NORMAL)
 
 
 def _make_cache(path: Path, name: str) -> None:

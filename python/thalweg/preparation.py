@@ -129,9 +129,9 @@ def choose_hosts(request: Request, environment: Mapping[str, str] = os.environ) 
     Those of a batch job get as many slots as the ranks need.
     Raises UserError for a bad list.
     """
-    if request.hosts and request.hostfile:
+    if request.hosts is not None and request.hostfile:
         raise UserError("both --hosts and --hostfile are given; leave out one")
-    if request.hosts:
+    if request.hosts is not None:
         return hosts.parse(request.hosts)
     if request.hostfile:
         return hosts.read(request.hostfile)
@@ -175,7 +175,7 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
     if request.plan:
         from thalweg import planning
 
-        planning.check_plan(request.plan)
+        planning.check_plan(request.plan, ranks)
         return Preparation(chosen, listed, names, request.network, request.plan)
     if request.matrix:  # what can't be used is said before the network is probed
         from thalweg import run_placement
@@ -195,7 +195,14 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
     net = inputs.network(found.network)
     choice = (
         planning.choose(
-            net, listed, names, chosen, program, request.matrix, bound=request.bind is not None
+            net,
+            listed,
+            names,
+            chosen,
+            program,
+            request.matrix,
+            bound=request.bind is not None,
+            quick=found.quick,
         )
         if request.place
         else None

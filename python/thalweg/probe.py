@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import os
 import queue
 import signal
@@ -9,7 +10,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,7 @@ def run(
     resume: bool = False,
     pairs: Sequence[tuple[int, int]] = (),
     hurried: bool = False,
+    measured_for: Callable[[float], None] | None = None,
 ) -> dict[str, Any]:
     """Measures the network between the hosts, and writes the network file.
 
@@ -66,6 +68,8 @@ def run(
     With `base` alone, only adds the launcher's MPI library to that network file's content. Results
     are kept in a journal beside the output until the end; with `resume`, continues from there.
     With `hurried`, whether the hosts can be reached is looked at only after it has failed.
+    `measured_for` is told for how many seconds of this machine's time the ranks measured, also if
+    the probe fails.
     Returns the written network. Raises UserError naming the host at fault.
     """
     if dilation is None:
@@ -106,7 +110,12 @@ def run(
             variables = {"THALWEG": "off", **launcher.libraries()}
             command = launcher.command(len(names), order, variables, program)
             with _Launch(command) as launch:
-                text = _Conversation(launch, names, longest, journal).network()
+                conversation = _Conversation(launch, names, longest, journal)
+                try:
+                    text = conversation.network()
+                finally:
+                    if measured_for:
+                        measured_for(conversation.measured_for)
         write_file(output, str(output), text)
         complete = True
         if not base:
@@ -234,6 +243,12 @@ class _Conversation:
         self._started: list[str] = []
         self._waited: list[str] = []
         self._measuring = False
+        self._measuring_since = math.inf
+
+    @property
+    def measured_for(self) -> float:
+        """The seconds since the ranks began to measure; before, 0."""
+        return max(0.0, time.monotonic() - self._measuring_since)
 
     def network(self) -> str:
         """Returns the network file's text. Raises UserError if it doesn't come."""
@@ -246,10 +261,10 @@ class _Conversation:
                     case "waited":
                         self._waited.append(event["host"])
                     case "progress":
-                        self._measuring = True
+                        self._begin_to_measure()
                         meter.update(event["done"], event["total"], event["phase"])
                     case "step":
-                        self._measuring = True
+                        self._begin_to_measure()
                         self._journal.add(json.dumps(event))
                     case "note":
                         console.note(event["text"])
@@ -258,6 +273,10 @@ class _Conversation:
                     case "network":
                         return str(event["text"])
         raise UserError(self._why_it_ended())
+
+    def _begin_to_measure(self) -> None:
+        if not self._measuring:
+            self._measuring, self._measuring_since = True, time.monotonic()
 
     def _events(self) -> Iterator[dict[str, Any]]:
         """Reads until the launcher ends. Other lines come from MPI and may explain an error."""

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from thalweg import record, wisdom
+from thalweg import predictions, record, wisdom
+from thalweg.predictions import Prediction
+from thalweg.printable import plural
 from thalweg.units import size_to_text, time_to_text
 
 Race = Mapping[str, Any]
@@ -18,8 +20,6 @@ Race = Mapping[str, Any]
 the lab's."""
 
 ROOTED = ("bcast", "reduce", "gather", "scatter")
-OFF_BY = 0.2
-"""How far, relatively, a prediction is from the measured time to be called wrong."""
 
 
 def of(summary: Mapping[str, Any] | None) -> list[Race]:
@@ -32,51 +32,73 @@ def line(summary: Mapping[str, Any] | None) -> str:
     all_races = of(summary)
     if not summary or not all_races:
         return ""
+    dilation = record.dilation_of(summary)
     won = [race for race in all_races if race["winner"] == "native"]
     text = f"race: {len(all_races) - len(won)} won by plans, {len(won)} by native"
     if won:
         shown = max(won, key=_gain)
-        text += f" (most: {name(shown)}: {_both(shown, record.dilation_of(summary))})"
-    return text
+        text += f" (most: {name(shown)}: {_both(shown, dilation)})"
+    wrong = [each for race in all_races for each in wrong_predictions(race, dilation)]
+    return ", ".join(filter(None, [text, predictions.line(wrong)]))
+
+
+def shape(race: Mapping[str, Any]) -> str:
+    """Text such as "allreduce of 1MiB" or "bcast of 64B with root 3"."""
+    size = f" of {size_to_text(race['size'])}" if race["collective"] != "barrier" else ""
+    root = f" with root {race['root']}" if race["collective"] in ROOTED else ""
+    return f"{race['collective']}{size}{root}"
 
 
 def name(race: Race) -> str:
-    """Text such as "allreduce of 1MiB, 16 ranks" or "bcast of 64B with root 3, 16 ranks"."""
-    size = f" of {size_to_text(race['size'])}" if race["collective"] != "barrier" else ""
-    root = f" with root {race['root']}" if race["collective"] in ROOTED else ""
-    return f"{race['collective']}{size}{root}, {race['ranks']} ranks"
+    """Text such as "allreduce of 1MiB, 16 ranks"."""
+    return f"{shape(race)}, {race['ranks']} ranks"
 
 
 def story(race: Race, dilation: float = 1) -> list[str]:
     """What happened in a race: a line for it, one per verdict, and what was predicted wrongly."""
+    upwards = " and up to twice as much" if race["collective"] != "barrier" else ""
     lines = [
-        f"{name(race)} and up to twice as much: {race['winner']} at the end, "
-        f"{race['calls']} calls, "
-        f"{_plural(race['races'], 'race')}, {time_to_text(race['lost'] / dilation)} lost to racing"
+        f"{shape(race)}{upwards}, {race['ranks']} ranks: {race['winner']} at the end, "
+        f"{plural(race['calls'], 'call')}, {plural(race['races'], 'race')}, "
+        f"{time_to_text(race['lost'] / dilation)} lost to racing"
     ]
-    before = None
+    details = [
+        *(
+            f"call {verdict['call']}: {what}: {_both(verdict, dilation)}"
+            for verdict, what in verdicts(race)
+        ),
+        *(each.sentence() for each in wrong_predictions(race, dilation)),
+    ]
+    return lines + [f"  {each}" for each in details]
+
+
+def verdicts(race: Race) -> list[tuple[Mapping[str, Any], str]]:
+    """Each verdict, and what it says: text such as "native takes over"."""
+    found = []
+    before = "plan"
     for verdict in race["verdicts"]:
         winner = verdict["winner"]
-        what = (
-            "stays" if winner == before or (before is None and winner == "plan") else "takes over"
-        )
-        lines.append(f"  call {verdict['call']}: {winner} {what}: {_both(verdict, dilation)}")
+        found.append((verdict, f"{winner} {'stays' if winner == before else 'takes over'}"))
         before = winner
-    return lines + [f"  {sentence}" for sentence in surprises(race, dilation)]
-
-
-def surprises(race: Race, dilation: float = 1) -> list[str]:
-    """Where the simulator was wrong by more than a fifth."""
-    found = []
-    for candidate in ("plan", "native"):
-        predicted, taken = race["predicted"][candidate], race["seconds"][candidate] / dilation
-        if predicted <= 0 or taken <= 0 or abs(taken - predicted) <= OFF_BY * predicted:
-            continue
-        found.append(
-            f"{candidate} was predicted to take {time_to_text(predicted)}, "
-            f"and took {time_to_text(taken)} ({taken / predicted - 1:+.0%})"
-        )
     return found
+
+
+def wrong_predictions(race: Race, dilation: float = 1) -> list[Prediction]:
+    """Where the simulator was wrong by more than a fifth."""
+    both = (
+        Prediction(each, name(race), race["predicted"][each], race["seconds"][each] / dilation)
+        for each in ("plan", "native")
+    )
+    return [each for each in both if each.is_wrong]
+
+
+def advantage(race: Race) -> float | None:
+    """The share of the loser's time that the winner saves; None if one of them wasn't tried."""
+    seconds = [float(race["seconds"][each]) for each in ("plan", "native")]
+    if min(seconds) <= 0:
+        return None
+    won, lost = seconds if race["winner"] == "plan" else reversed(seconds)
+    return 1 - won / lost
 
 
 def recall(plan: Path) -> str:
@@ -125,7 +147,3 @@ def _both(race: Race, dilation: float) -> str:
     return (
         f"plan {time_to_text(plan)}, native {time_to_text(native) if native > 0 else 'not tried'}"
     )
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

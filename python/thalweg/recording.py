@@ -122,12 +122,31 @@ def _key(named: str | Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(named).encode()).hexdigest()[:12]
 
 
+def identity(words: Sequence[str]) -> list[str]:
+    """Returns a program with its arguments so that it is the same from any folder: the program's
+    file by its whole path, of an interpreter's script both, and the arguments as they are."""
+    return [_program(words), *arguments(words)]
+
+
+def arguments(words: Sequence[str]) -> list[str]:
+    """Returns a program's arguments, of an interpreter's script those of both."""
+    found = list(words[1:])
+    for script in _script(words):
+        found.remove(script)
+    return found
+
+
 def _program(words: Sequence[str]) -> str:
     """The program's file; of an interpreter's script, both."""
-    found = [shutil.which(words[0]) or words[0]]
-    if Path(words[0]).name.startswith("python"):
-        found += [word for word in words[1:] if not word.startswith("-")][:1]
+    found = [shutil.which(words[0]) or words[0], *_script(words)]
     return " ".join(os.path.realpath(word) for word in found)
+
+
+def _script(words: Sequence[str]) -> list[str]:
+    """The script, if the program is an interpreter that was told one."""
+    if not Path(words[0]).name.startswith("python"):
+        return []
+    return [word for word in words[1:] if not word.startswith("-")][:1]
 
 
 def _described(path: Path) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 promises, and afterwards what came of it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,9 @@ class Choice:
     before: Run | None
     """The latest run with the same arguments in the launcher's order, if it was recorded; None if
     that order stays."""
+    restriction: str = ""
+    """What the launcher's restriction to blocks costs, as a sentence without its full stop; empty
+    if it costs too little to count."""
 
     @property
     def chosen(self) -> Placed:
@@ -77,7 +80,8 @@ def choose(
 
     World rank 0 stays where it is, since it reads and writes a program's files. The matrix is that
     of an earlier run in the cache, or the one of the file or run record that is named. None if
-    there is neither. With `in_blocks` the ranks of each host follow each other.
+    there is neither. With `in_blocks` the ranks of each host follow each other, and the choice says
+    what that costs.
     Raises UserError if the named matrix can't be used, or a host isn't in the network.
     """
     where = inputs.placement(net, usual)
@@ -85,17 +89,25 @@ def choose(
         return None
     source = f"{matrix}" if matrix or not known.run else f"the run of {_when(known.run)}"
     slots, order = placement.slots_of(net, listed, len(usual))
-    mapped = mapping.place(
-        net, known.matrix, slots, calls=known.calls, pinned={0: where[0]}, order=order,
-        usual=where, method="inter-only" if in_blocks else "thalweg",
-    )  # fmt: skip
     names = [host.name for host in net.hosts]
-    best = Placed([names[host] for host in mapped.placement], mapped)
-    now = Placed(list(usual), mapped.usual or mapped)
+
+    def placed(method: str) -> tuple[Placed, Placed]:
+        mapped = mapping.place(
+            net, known.matrix, slots, calls=known.calls, pinned={0: where[0]}, order=order,
+            usual=where, method=method,
+        )  # fmt: skip
+        best = Placed([names[host] for host in mapped.placement], mapped)
+        return Placed(list(usual), mapped.usual or mapped), best
+
+    in_blocks = in_blocks and max(slots) > 1
+    now, best = placed("inter-only" if in_blocks else "thalweg")
     seconds = seconds_of(known.run) if known.run else None
     objection = _objection(now, best, seconds)
     before = None if objection else in_order(program, usual)
-    return Choice(source, known, now, best, objection, before)
+    restriction = ""
+    if in_blocks:
+        restriction = _restriction(now if objection else best, placed("thalweg")[1], seconds)
+    return Choice(source, known, now, best, objection, before, restriction)
 
 
 def cores(
@@ -167,6 +179,34 @@ def _objection(usual: Placed, best: Placed, seconds: float | None) -> str:
     return ""
 
 
+def weigh(choice: Choice, program: Sequence[str], spent: float) -> Choice:
+    """Returns the choice with the launcher's order if placing took longer, in seconds of this
+    machine, than a run is to save: as far as that is known, by a run with the same arguments."""
+    run = choice.program.run
+    if choice.objection or not run or not past_runs.has_arguments(run, program):
+        return choice
+    gain, takes = choice.usual.total - choice.best.total, spent / run.dilation
+    if takes <= gain:
+        return choice
+    why = (
+        f"mapping and planning for another placement take {time_to_text(takes)}, more than the "
+        f"{time_to_text(gain)} that it promises to save a rank"
+    )
+    return replace(choice, objection=why, before=None)
+
+
+def _restriction(in_blocks: Placed, free: Placed, seconds: float | None) -> str:
+    """Says what placing only blocks costs, if the same gain would be worth another placement."""
+    if _objection(in_blocks, free, seconds):
+        return ""
+    return (
+        "this MPICH gives only ranks that follow each other shared memory on their host, so only "
+        f"such blocks are placed: a rank's communication costs {time_to_text(in_blocks.total)} "
+        f"instead of {time_to_text(free.total)}, which a newer MPICH (-rankmap) allows, and "
+        "`thalweg place --write mpich-4` without shared memory"
+    )
+
+
 def launcher_order(run: Run) -> list[str] | None:
     """Returns the host of each rank in the launcher's order, if the run was placed otherwise."""
     found = run.description.get("launch", {}).get("order")
@@ -214,6 +254,8 @@ def _when(run: Run) -> str:
 
 def lines(choice: Choice) -> Iterator[str]:
     """What was chosen, and what it promises."""
+    if choice.restriction:
+        yield choice.restriction
     if choice.objection:
         yield f"the launcher's order stays: {choice.objection} ({choice.source})"
         return
@@ -268,6 +310,7 @@ def as_json(choice: Choice) -> dict[str, Any]:
         "hosts": list(choice.chosen.hosts),
         "moved": choice.moved,
         "objection": choice.objection or None,
+        "restriction": choice.restriction or None,
         "launcher": _figures(choice.usual),
         "best": _figures(choice.best),
     }

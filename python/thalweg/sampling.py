@@ -1,15 +1,12 @@
 """Short measurements of a few telling pairs of a network, by the probe's program."""
 
-import math
 import time
-from collections.abc import Collection, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 
-from thalweg import console, inputs, paths, probe, weather
 from thalweg import network as networks
-from thalweg.errors import UserError
+from thalweg import paths, probe, weather
 from thalweg.files import writing
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
@@ -107,11 +104,13 @@ def sample(
     *,
     budget: float = BUDGET,
     hosts: Sequence[str] | None = None,
+    measured_for: Callable[[float], None] | None = None,
 ) -> Entry:
     """Measures latency and bandwidth of a few pairs now, with ranks on their hosts only.
 
     `budget` is in seconds of the network's own time. Adds what is found to the history of `hosts`:
-    those of the network, unless given. Raises UserError if they can't be measured.
+    those of the network, unless given. `measured_for` is told how many seconds of this machine's
+    time the ranks measured, also if that fails. Raises UserError if they can't be measured.
     """
     involved = sorted({host for pair in pairs for host in pair})
     part = _part(net, involved)
@@ -127,6 +126,7 @@ def sample(
         probe.run(
             [Host(name) for name in names], output, launcher, budget=budget, base=base,
             pairs=[(place[a], place[b]) for a, b in pairs], hurried=True,
+            measured_for=measured_for,
         )  # fmt: skip
         found = networks.read(output)
     finally:
@@ -154,87 +154,3 @@ def _part(net: Network, hosts: Sequence[int]) -> Network:
     part.message_costs = net.message_costs
     part.sites = []
     return part
-
-
-# In the background -------------------------------------------------------------------------------
-
-
-def parse_share(text: str) -> float:
-    """Reads "0.1%". Raises UserError."""
-    try:
-        share = float(text.removesuffix("%")) / 100
-    except ValueError:
-        share = math.nan
-    if not 0 < share <= 1:
-        raise UserError(f"--share {text}: must be a percentage above 0 and up to 100, such as 0.1%")
-    return share
-
-
-def watch(
-    hosts: Sequence[str],
-    file: Path | None,
-    launcher: Launcher,
-    *,
-    every: float,
-    share: float,
-    times: int | None = None,
-) -> None:
-    """Samples telling pairs again and again, until it is interrupted or has done so `times` times.
-
-    A sample starts every so many seconds. It takes as many pairs as stay below `share` of the rate
-    of their hosts meanwhile, each in turn; where not even one does, it waits longer. The network is
-    the file's, or the one in the cache. A sample that fails is noted, and the next one follows.
-    Raises UserError if there is no network of the hosts.
-    """
-    if every <= 0:
-        raise UserError("--watch 0: give a time between two samples, such as 10min")
-    net = inputs.network(file or cached(hosts))
-    pairs = telling_pairs(net, max(TELLING, 2 * len(net.hosts)))
-    if not pairs:
-        raise UserError("there is only one host: nothing to sample")
-    done = position = 0
-    while times is None or done < times:
-        begin = time.monotonic()
-        chosen, wait = _affordable(net, pairs, position, every * share)
-        position = (position + len(chosen)) % len(pairs)
-        try:
-            entry = sample(net, chosen, launcher)
-            console.note(f"pairs sampled: {len(entry.bandwidth)}")
-        except UserError as error:
-            console.note(f"no sample: {error}")
-        done += 1
-        if times is None or done < times:
-            time.sleep(max(0.0, every * wait - (time.monotonic() - begin)))
-
-
-def _affordable(
-    net: Network, pairs: Sequence[tuple[int, int]], position: int, busy: float
-) -> tuple[list[tuple[int, int]], float]:
-    """Returns the next pairs whose hosts send and receive for at most `busy` seconds in all.
-
-    At least one pair; then also by how much it exceeds that. A pair takes what the probe's streams
-    last: about twelve round trips, and at least 50 ms.
-    """
-    spent: dict[int, float] = {}
-    chosen: list[tuple[int, int]] = []
-    for at in range(min(len(pairs), TELLING)):
-        a, b = pairs[(position + at) % len(pairs)]
-        round_trip = float(net.latency[a, b] + net.latency[b, a])
-        each = max(0.05, 12 * round_trip)
-        if chosen and max(spent.get(a, 0.0), spent.get(b, 0.0)) + each > busy:
-            break
-        chosen.append((a, b))
-        for host in (a, b):
-            spent[host] = spent.get(host, 0.0) + each
-    return chosen, max(1.0, max(spent.values()) / busy)
-
-
-def cached(hosts: Iterable[str]) -> Path:
-    """Returns the file of the hosts' network in the cache. Raises UserError if there is none."""
-    path = paths.network(hosts)
-    if not path.is_file():
-        raise UserError(
-            f"the network of {', '.join(sorted(hosts)[:4])} isn't known; name its file, or run a "
-            "program on these hosts first"
-        )
-    return path

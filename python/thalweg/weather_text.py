@@ -1,10 +1,8 @@
-"""The weather as text, JSON and a picture: series, changes, the worst host by hour, forecasts."""
+"""The weather as text, JSON and a picture: series, changes, the slowest host by hour, forecasts."""
 
 import datetime
-import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
@@ -12,49 +10,26 @@ from rich.table import Table
 
 from thalweg import units
 from thalweg.drawing import escape, svg, text
-from thalweg.weather import History, Pair, Quantity, Series
+from thalweg.errors import UserError
+from thalweg.network import Network
+from thalweg.weather import History, Quantity
+from thalweg.weather_findings import (
+    FLAT,
+    JointChange,
+    Line,
+    Slowest,
+    changed,
+    joint,
+    repeated,
+    slowest_hosts,
+    spans,
+)  # fmt: skip
 
 BARS = "▁▂▃▄▅▆▇█"
 WIDTH = 32
 """Characters of a sparkline."""
-FLAT = 0.05
-"""A series whose values differ by less is drawn flat."""
 MOST_ROWS = 24
 """Most pairs of a table; those whose values varied most."""
-DAY = 86_400
-
-
-@dataclass(frozen=True)
-class Line:
-    """A quantity of a pair: what was seen of it, and what is expected."""
-
-    quantity: Quantity
-    pair: Pair
-    series: Series
-    forecast: float
-    """A value, as in the series."""
-    error: float | None
-    """A fraction of the value; None before the second observation."""
-    predictor: str
-
-    @property
-    def spread(self) -> float:
-        """The largest value over the smallest one."""
-        return max(self.series.values) / min(self.series.values)
-
-
-def lines(history: History, now: float) -> list[Line]:
-    """Returns all series with their forecasts for a time, in the order of the hosts."""
-    found = []
-    quantities: Sequence[Quantity] = ("latency", "bandwidth", "ratio")
-    for quantity in quantities:
-        for pair in history.pairs(quantity):
-            series = history.series(quantity, pair)
-            expected = series.forecast(now)
-            error = expected.error if math.isfinite(expected.error) else None
-            value = math.exp(expected.value)
-            found.append(Line(quantity, pair, series, value, error, expected.predictor))
-    return found
 
 
 def _most_varied(found: Sequence[Line]) -> list[Line]:
@@ -85,50 +60,15 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(BARS[round((value - low) / (high - low) * (len(BARS) - 1))] for value in groups)
 
 
-# What changed, and who is worst ------------------------------------------------------------------
-
-
-def changed(found: Sequence[Line]) -> list[tuple[float, Line, float, float]]:
-    """Returns when which series' level changed from what to what, the latest first."""
-    all_changes = [
-        (change.at, line, math.exp(change.before), math.exp(change.after))
-        for line in found
-        for change in line.series.changes()
-    ]
-    return sorted(all_changes, key=lambda each: -each[0])
-
-
-def worst_hosts(found: Sequence[Line]) -> dict[int, tuple[str, float]]:
-    """Returns for each hour of the day (UTC) the worst host, and how many times worse it was.
-
-    What counts is how much worse its pairs were in that hour than their own medians: slower, or
-    with longer latencies. Hosts that are always far away aren't worse for it. What runs observed
-    doesn't count, since it contains the program's own delays.
-    """
-    by_hour: dict[int, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for line in found:
-        if line.quantity == "ratio":
-            continue
-        usual = median(line.series.values)
-        for at, value in zip(line.series.times, line.series.values, strict=True):
-            worse = usual / value if line.quantity == "bandwidth" else value / usual
-            for host in line.pair:
-                by_hour[int(at % DAY // 3600)][host].append(worse)
-    worst = {}
-    for hour, hosts in sorted(by_hour.items()):
-        host = max(hosts, key=lambda name: median(hosts[name]))
-        if (factor := median(hosts[host])) > 1 + FLAT:
-            worst[hour] = (host, factor)
-    return worst
-
+_BEGIN = "`thalweg probe` or a run begins it"
 
 # Text --------------------------------------------------------------------------------------------
 
 
-def parts(history: History, found: Sequence[Line]) -> list[Any]:
-    """Returns what the command prints."""
+def parts(history: History, found: Sequence[Line], net: Network | None = None) -> list[Any]:
+    """Returns what the command prints. `net` declares trunks and sites, if it is given."""
     if not history.entries:
-        return [f"{_hosts(history.hosts)}: nothing is known; `thalweg probe` or a run begins it"]
+        return [f"{_hosts(history.hosts)}: nothing is known; {_BEGIN}"]
     count = defaultdict[str, int](int)
     for entry in history.entries:
         count[entry.source] += 1
@@ -150,14 +90,56 @@ def parts(history: History, found: Sequence[Line]) -> list[Any]:
     result.append(table)
     if len(found) > len(shown):
         result.append(f"{len(found) - len(shown)} more that varied less: --json has all.")
-    for at, line, before, after in changed(found)[:MOST_ROWS]:
-        result.append(
-            f"{time_text(at)}: {line.quantity} from {line.pair[0]} to {line.pair[1]} changed from "
-            f"{value_text(line.quantity, before)} to {value_text(line.quantity, after)}"
-        )
-    for hour, (host, factor) in worst_hosts(found).items():
-        result.append(f"{hour:02}:00 UTC: {host} is worst, {factor:.2g} times its usual")
+    result += _change_lines(joint(changed(found), found, net))
+    result += [_slowest_line(span) for span in spans(slowest_hosts(found))]
     return result
+
+
+def _change_lines(changes: Sequence[JointChange]) -> list[str]:
+    """Returns a line for each change that lasts, then for those that pass, and for what is left."""
+    groups = repeated(changes, MOST_ROWS)
+    result = [_change_line(group) for group in groups]
+    if left := len(changes) - sum(map(len, groups)):
+        noun = "change" if left == 1 else "changes"
+        result.append(f"{left} more {noun} of less weight: --json has all.")
+    return result
+
+
+def _change_line(group: Sequence[JointChange]) -> str:
+    change = group[0]
+    parts = change.changes
+    before, after = (
+        value_text(change.quantity, median(values))
+        for values in ([part.before for part in parts], [part.after for part in parts])
+    )
+    said = f"{time_text(change.at)}: {change.quantity} {change.where}"
+    if len(parts) == 1:
+        said += f" changed from {before} to {after}"
+    else:
+        said += (
+            f" changed to {_range(change.factors)} times, in the median from {before} to {after}"
+        )
+    if change.lasting:
+        return said
+    if len(group) == 1:
+        return f"{said}, within a day of the opposite change"
+    return f"{said}; the last of {len(group)} times since {time_text(group[-1].at)}"
+
+
+def _slowest_line(span: Sequence[Slowest]) -> str:
+    first, last = span[0], span[-1]
+    values = sorted(each.of_usual for each in span)
+    return (
+        f"{' or '.join(first.hosts)} is slowest at {first.hour} to {last.hour + 1} h (UTC): its "
+        f"{first.quantity} is {_range(values)} times its usual"
+    )
+
+
+def _range(values: Sequence[float]) -> str:
+    """Prints ascending numbers: their median, or the first and last if they differ much."""
+    if values[-1] < (1 + 2 * FLAT) * values[0]:
+        return f"{median(values):.2g}"
+    return f"{values[0]:.2g} to {values[-1]:.2g}"
 
 
 def _hosts(names: Sequence[str]) -> str:
@@ -189,15 +171,28 @@ def as_json(history: History, found: Sequence[Line]) -> dict[str, Any]:
             for line in found
         ],
         "changes": [
-            {"at": at, "quantity": line.quantity, "from": line.pair[0], "to": line.pair[1],
-             "before": before, "after": after}
-            for at, line, before, after in changed(found)
+            {
+                "at": change.at,
+                "quantity": change.line.quantity,
+                "from": change.line.pair[0],
+                "to": change.line.pair[1],
+                "before": change.before,
+                "after": change.after,
+                "lasting": change.lasting,
+            }
+            for change in changed(found)
         ],
         "worst": [
-            {"hour": hour, "host": host, "factor": factor}
-            for hour, (host, factor) in worst_hosts(found).items()
+            {
+                "hour": each.hour,
+                "host": host,
+                "quantity": each.quantity,
+                "factor": each.factor,
+            }
+            for each in slowest_hosts(found)
+            for host in each.hosts
         ],
-    }  # fmt: skip
+    }
 
 
 # A picture ---------------------------------------------------------------------------------------
@@ -206,10 +201,15 @@ _LEFT, _WIDTH, _HEIGHT, _RIGHT = 190, 560, 26, 150
 
 
 def picture(history: History, found: Sequence[Line]) -> str:
-    """Draws the series that varied most over time, one below the other, with their changes."""
+    """Draws the series that varied most over time, one below the other, with their changes.
+
+    Raises UserError if there are none.
+    """
+    if not found:
+        raise UserError(f"{_hosts(history.hosts)}: there is no weather to draw yet; {_BEGIN}")
     shown = _most_varied(found)
-    begin = min((line.series.times[0] for line in shown), default=0.0)
-    end = max((line.series.times[-1] for line in shown), default=0.0)
+    begin = min(line.series.times[0] for line in shown)
+    end = max(line.series.times[-1] for line in shown)
     span = max(end - begin, 1.0)
 
     def x(at: float) -> float:

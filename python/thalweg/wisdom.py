@@ -12,6 +12,7 @@ import functools
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -39,13 +40,31 @@ def location() -> Path:
 
 
 def table(setting: Setting, kinds: Sequence[Kind] = tuple(Kind)) -> Table:
-    """Returns setting.table(), or its earlier result."""
+    """Returns setting.table(), or its earlier result. Keeps how long whole tables took."""
     return _recall(
         _key_of_table(setting, kinds),
         planner.table_from_bytes,
         planner.table_to_bytes,
         lambda: setting.table(kinds),
+        _key_of_time(setting) if kinds == tuple(Kind) else "",
     )
+
+
+def seconds_of_table(setting: Setting) -> float:
+    """Returns how long table() will take for all collectives: nothing if its result is kept, else
+    as long as the last one for as many ranks on as many hosts; nothing, too, if none is known."""
+    known = load(location())
+    if _key_of_table(setting, tuple(Kind)) in known:
+        return 0.0
+    with contextlib.suppress(ValueError, TypeError):
+        return max(0.0, float(json.loads(known.get(_key_of_time(setting), b"0"))))
+    return 0.0
+
+
+def _key_of_time(setting: Setting) -> str:
+    hosts = len(set(setting.placement))
+    asked = [setting.library, setting.search.effort, len(setting.placement), hosts]
+    return json.dumps({"planning": asked}, separators=(",", ":"))
 
 
 def keep_table(setting: Setting, kept: Table) -> None:
@@ -86,14 +105,19 @@ def _recall(
     read: Callable[[bytes], Planned],
     write: Callable[[Planned], bytes],
     make: Callable[[], Planned],
+    key_of_time: str = "",
 ) -> Planned:
+    """Returns what is kept by the key, or makes it, and keeps also how long that took if there is a
+    key for it."""
     path = location()
     known = load(path).get(key)
     if known is not None:
         with contextlib.suppress(ValueError):
             return read(known)
+    began = time.monotonic()
     made = make()
-    add(path, key, write(made))
+    took = json.dumps(round(time.monotonic() - began, 3)).encode()
+    _add_all(path, {key: write(made)} | ({key_of_time: took} if key_of_time else {}))
     return made
 
 
@@ -154,6 +178,10 @@ def add(path: Path, key: str, value: bytes) -> None:
 
     A file of another format, or of a newer version, is left unchanged.
     """
+    _add_all(path, {key: value})
+
+
+def _add_all(path: Path, added: dict[str, bytes]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _locked(path):
@@ -162,9 +190,7 @@ def add(path: Path, key: str, value: bytes) -> None:
             records = {}
             with contextlib.suppress(ValueError):  # reported when it was read
                 records = _read(path)
-            records.pop(key, None)
-            records[key] = value
-            _write(path, records)
+            _write(path, {k: v for k, v in records.items() if k not in added} | added)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         console.note(f"wisdom {path} isn't kept: {why}; THALWEG_WISDOM names another file")

@@ -60,6 +60,7 @@ void allreduce(int number, int count) {
 
 /// Makes the same calls on all ranks until rank 0's time is over.
 void run(double seconds, bool rooted) {
+  say_begun();
   const double end = MPI_Wtime() + seconds;
   for (int number = 0, goes_on = 1; goes_on != 0; ++number) {
     context = "call " + std::to_string(number);

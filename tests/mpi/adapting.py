@@ -3,12 +3,11 @@
 One host's port is a thousand times faster than the plan's network has it, which the ranks notice.
 """
 
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from behaviour import Case, said
+from behaviour import Case, adapts, said
 
 RANKS = 3
 OUTCOMES = {"adopted", "taken back", "nothing better", "open"}
@@ -17,17 +16,8 @@ OUTCOMES = {"adopted", "taken back", "nothing better", "open"}
 def main() -> int:
     flavour, build_folder, *arguments = sys.argv[1:]
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        case = Case(flavour, Path(build_folder), folder)
-        plan = folder / "wrong.plan"
-        subprocess.run([case.program("make_plan"), str(RANKS), plan, "wrong"], check=True)
-        settings = {
-            "THALWEG_FORCE": "",
-            "THALWEG_PLAN": str(plan),
-            "THALWEG_RACE": "1",
-            "THALWEG_ADAPT": "1",
-            "THALWEG_RECORD": str(folder / "record"),
-        }
+        case = Case(flavour, Path(build_folder), Path(name))
+        settings = adapts(case, RANKS)
         program = [str(case.program(f"adapting_{flavour}")), *arguments]
         stderr, summary = case.run(program, settings, ranks=RANKS)
         assert said(stderr) == [], stderr

@@ -317,6 +317,16 @@ def races(case: Case, ranks: int = 3) -> dict[str, str]:
     return {"THALWEG_FORCE": "", "THALWEG_PLAN": str(path), "THALWEG_RACE": "1"}
 
 
+def adapts(case: Case, ranks: int) -> dict[str, str]:
+    """Settings with which plans for a wrong network are noticed and replaced."""
+    path = case.folder / "wrong.plan"
+    subprocess.run([case.program("make_plan"), str(ranks), path, "wrong"], check=True)
+    return {
+        "THALWEG_FORCE": "", "THALWEG_PLAN": str(path), "THALWEG_RACE": "1", "THALWEG_ADAPT": "1",
+        "THALWEG_RECORD": str(case.folder / "record"),
+    }  # fmt: skip
+
+
 def race(case: Case) -> None:
     """Calls of a plan are native in a race; the summary has its verdicts."""
     racing = [str(case.program(f"racing_{case.flavour}")), "5", "4000"]

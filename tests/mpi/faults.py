@@ -10,32 +10,51 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from behaviour import Case, native, planned, races, said
+from behaviour import Case, adapts, native, planned, races, said
 from launch import build, environment, launcher_environment, rank_process
 
 RANKS = 3
 SECONDS_STOPPED = 5
+SECONDS_TO_NOTICE = 3  # until plans for a wrong network are suspected
 SECONDS_TO_END = 60  # A hang would last for ever.
 
 
-@contextmanager
-def running(
-    case: Case, calls: int, *, racing: bool = False
-) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
-    """Starts random planned collectives; their launcher and the process of rank 1 among them.
+@dataclass(frozen=True)
+class Program:
+    """A program of planned calls that says when it has begun, and its settings."""
 
-    With `racing`, ranks agree every few calls.
-    """
-    name = f"{'racing' if racing else 'random_collectives'}_{case.flavour}"
+    name: str
+    arguments: list[str]
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+def random(calls: int) -> Program:
+    return Program("random_collectives", ["3", str(calls), "500", "stress"])
+
+
+def racing(case: Case, calls: int) -> Program:
+    """Ranks agree every few calls."""
+    return Program("racing", ["3", str(calls)], races(case))
+
+
+def adapting(case: Case, seconds: int) -> Program:
+    """Plans are for a wrong network, which the ranks notice, and are replaced."""
+    return Program("adapting", [str(seconds)], adapts(case, RANKS))
+
+
+@contextmanager
+def running(case: Case, of: Program) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
+    """Starts a program; its launcher and the process of rank 1."""
+    name = f"{of.name}_{case.flavour}"
     begun = case.folder / "begun"
-    settings = {"TEST_BEGUN": str(begun)} | (races(case) if racing else {})
-    own = environment([case.library, *case.others], settings)
-    program = [str(case.program(name)), "3", str(calls)] + ([] if racing else ["500", "stress"])
+    own = environment([case.library, *case.others], {"TEST_BEGUN": str(begun)} | of.settings)
+    command = [str(case.program(name)), *of.arguments]
     process = subprocess.Popen(
-        build(case.flavour).command((RANKS, own, program)),
+        build(case.flavour).command((RANKS, own, command)),
         env=launcher_environment(case.flavour), stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
@@ -50,35 +69,50 @@ def running(
 
 def killed(case: Case) -> None:
     """The job ends with an error, as without the runtime."""
-    with running(case, 10**8) as (process, victim):
-        os.kill(victim, signal.SIGKILL)
-        assert process.wait(timeout=SECONDS_TO_END) != 0
+    kill_one(case, random(10**8))
 
 
 def killed_racing(case: Case) -> None:
     """The same while plans race, so that ranks wait for each other's agreement."""
-    with running(case, 10**8, racing=True) as (process, victim):
+    kill_one(case, racing(case, 10**8))
+
+
+def killed_adapting(case: Case) -> None:
+    """The same while plans are replaced."""
+    kill_one(case, adapting(case, 10**4), after=SECONDS_TO_NOTICE)
+
+
+def kill_one(case: Case, program: Program, after: float = 0) -> None:
+    with running(case, program) as (process, victim):
+        time.sleep(after)
+        assert process.poll() is None
         os.kill(victim, signal.SIGKILL)
         assert process.wait(timeout=SECONDS_TO_END) != 0
 
 
 def stopped(case: Case) -> None:
     """A rank that stands still for a while only delays the others."""
-    stop_one(running(case, 10_000))
+    stop_one(case, random(10_000))
 
 
 def stopped_racing(case: Case) -> None:
     """The same while plans race."""
-    stop_one(running(case, 30_000, racing=True))
+    stop_one(case, racing(case, 30_000))
 
 
-def stop_one(started: AbstractContextManager[tuple["subprocess.Popen[bytes]", int]]) -> None:
-    with started as (process, victim):
+def stopped_adapting(case: Case) -> None:
+    """The same while plans are replaced."""
+    stop_one(case, adapting(case, SECONDS_TO_NOTICE + SECONDS_STOPPED + 4), SECONDS_TO_NOTICE)
+
+
+def stop_one(case: Case, program: Program, after: float = 0) -> None:
+    with running(case, program) as (process, victim):
+        time.sleep(after)
         os.kill(victim, signal.SIGSTOP)
         time.sleep(SECONDS_STOPPED)
         assert process.poll() is None
         os.kill(victim, signal.SIGCONT)
-        assert process.wait() == 0
+        assert process.wait(timeout=SECONDS_TO_END) == 0
 
 
 def plans(case: Case) -> None:
@@ -163,8 +197,10 @@ def one_rank(case: Case) -> None:
 CASES: dict[str, Callable[[Case], None]] = {
     "killed": killed,
     "killed-racing": killed_racing,
+    "killed-adapting": killed_adapting,
     "stopped": stopped,
     "stopped-racing": stopped_racing,
+    "stopped-adapting": stopped_adapting,
     "plans": plans,
     "files": files,
     "one-rank": one_rank,

@@ -307,12 +307,6 @@ void operation(Random& shared, Random& own, MPI_Comm comm, Neighborhood& neighbo
     neighborhood.call(shared);
 }
 
-/// Tells whoever waits for it that calls are going on.
-void say_begun() {
-  if (const char* const path = std::getenv("TEST_BEGUN"))
-    if (std::FILE* const file = std::fopen(path, "w")) std::fclose(file);
-}
-
 /// The operations of one thread, on communicators that no other thread uses.
 class Sequence {
 public:

@@ -21,7 +21,7 @@ from fuzz_inputs import RANKS, mutated, mutated_bytes, mutated_text, remember
 from hypothesis import strategies as st
 from recorded import Recording
 from test_changes import CHANGE
-from test_matrices import MONITORING
+from test_matrices import MONITORED
 from test_races import RACE
 from test_record import calls, description, link, member, messages, part
 
@@ -69,7 +69,7 @@ MATRICES = {
     "square.csv": "0,1,0\n2,9,0\n0,0.5,0\n",
     "sparse.mtx": "%%MatrixMarket matrix coordinate real general\n% c\n3 3 2\n1 2 5\n3 1 2.5\n",
     "dense.mtx": "%%MatrixMarket matrix array integer symmetric\n2 2\n1\n4\n2\n",
-    "monitored.prof": MONITORING,
+    "monitored.prof": MONITORED,
 }
 
 

@@ -423,6 +423,15 @@ REFUSED: list[tuple[list[str], str]] = [
     (["plan", "net.json", "bcast", "-o", "/nowhere/x"], "there is no folder /nowhere"),
     (["plan", "net.json", "bcast", "--draw", "x.jpg"], "must end with .svg or .png"),
     (["show", "net.json", "--base", "0"], "base k must be at least 1.01"),
+    (
+        ["place", "pairs.csv", "--network", "net.json", "--seed", "9" * 23],
+        "seed 9+: must be from 0",
+    ),
+    (["place", "pairs.csv", "--network", "net.json", "--seed", str(2**64)], "seed .*: must be fr"),
+    (["place", "pairs.csv", "--network", "net.json", "-H", ""], "-H: '' is no host"),
+    (["probe", "-H", ""], "-H: '' is no host"),
+    (["plan", "two-sites", "bcast", "-H", "zz"], "of west0, .*, west7 and 8 more; probe it"),
+    (["report", "pairs.csv"], "pairs.csv: a report is about the folder of a run, or of two to"),
     (["show", "empty"], "network empty: is empty; make one with `thalweg probe`"),
     (["show", "binary"], "not a text file in UTF-8; make one with `thalweg probe`"),
     (["show", "."], "neither a run record, nor an OTF2 trace, nor"),
@@ -458,6 +467,7 @@ def test_a_command_refuses_in_one_sentence(
 ) -> None:
     (folder / "hosts").write_text("h0 slots=1000000000\n")
     (folder / "deep").write_text("[" * 100_000)
+    (folder / "pairs.csv").write_text("from,to,bytes\n0,1,8\n")
     (folder / "letter").write_text("\u0663{}")  # the error breaks off within it
     made = {"schema": 1, "collective": {"kind": "bcast", "ranks": 4}, "chunks": 1, "transfers": []}
     (folder / "twice").write_text(json.dumps(made)[:-1] + ', "chunks": 2}')

@@ -5,12 +5,13 @@ from dataclasses import asdict
 
 import pytest
 
-from bench import cmpi, cmpi_groups, cmpi_page, networks
+from bench import cmpi, cmpi_collectives, cmpi_page, networks
 from bench.cmpi import Setup
+from bench.cmpi_collectives import Cmpi, Costs, Shape
 from bench.cmpi_page import Times
 from bench.page import Part
 from thalweg import network, planner
-from thalweg.algorithms import find
+from thalweg.algorithms import Problem, Skeleton, find
 from thalweg.collective import Kind
 from thalweg.simulator import Fidelity
 
@@ -47,7 +48,7 @@ def test_the_rival_goes_by_hosts_where_mpich_does() -> None:
 def test_phases_follow_each_other() -> None:
     setup = Setup("ranks", hosts=4, ranks=8, size=1000, kinds=(Kind.reduce,))
     _, problem = next(p for p in cmpi.problems(setup, 1) if p[0] == "block")
-    phases = planner.native_algorithms(problem, cmpi.rival)[0].phases
+    phases = planner.native_algorithms(problem, cmpi_collectives.rival)[0].phases
     assert len(phases) == 2
     single = [
         networks.simulated(part, find(p.algorithm).build(part, p.parameters), Fidelity.fluid)
@@ -61,7 +62,7 @@ def test_phases_follow_each_other() -> None:
 def test_groups_form_a_tree_that_the_root_leads(kind: Kind) -> None:
     setup = Setup("ranks", hosts=12, ranks=40, kinds=(kind,))
     for _, problem in cmpi.problems(setup, 1):
-        levels = cmpi_groups.levels(problem, setup.base, setup.span)
+        levels = cmpi_collectives.levels(problem, setup.shape())
         groups = [group for level in levels for group in level]
         assert sum(len(group) - 1 for group in groups) == setup.ranks - 1
         led = [rank for group in groups for rank in group[1:]]
@@ -75,7 +76,7 @@ def test_a_leader_is_chosen_in_the_direction_of_the_data() -> None:
     net = network.even_network(3, 0, 1e9)
     net.latency[0, 1] = net.latency[0, 2] = net.latency[1, 2] = net.latency[2, 1] = 1e-3
     net.latency[1, 0] = net.latency[2, 0] = 5e-3
-    out, back = (cmpi_groups.Costs.of(net, kind, 1000, 1.01) for kind in (Kind.bcast, Kind.reduce))
+    out, back = (Costs.of(net, kind, 1000, Shape(base=1.01)) for kind in (Kind.bcast, Kind.reduce))
     assert out.times.sum(axis=1).argmin() == 0
     assert back.times.sum(axis=1).argmin() != 0
     assert (out.levels >= 0).all()
@@ -86,9 +87,38 @@ def test_short_vectors_take_the_same_trees_in_groups() -> None:
     """MPICH2's choice is binomial there: as hierarchical, but that levels wait for each other."""
     setup = Setup("bytes", hosts=8, ranks=8, size=1000, kinds=(Kind.bcast,))
     _, problem = next(cmpi.problems(setup, 1))
-    judge = cmpi.simulated
-    apart = cmpi_groups.time(problem, setup.base, setup.span, cmpi.rival, judge)
-    assert apart >= cmpi.simulated(problem, cmpi.cmpi(problem, setup, "linear")) * (1 - 1e-9)
+    joined = cmpi.joined(problem, setup.shape())
+    assert joined
+    apart = Cmpi(problem, setup.shape()).seconds(problem, cmpi.simulated)
+    assert apart >= joined * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "wanted"),
+    [
+        (Kind.bcast, 1000, {"binomial"}),
+        (Kind.bcast, 1_000_000, {"scatter-allgather"}),
+        (Kind.reduce, 1_000_000, {"rabenseifner"}),
+    ],
+)
+def test_groups_call_what_mpich_chooses_for_them(kind: Kind, size: int, wanted: set[str]) -> None:
+    """Algorithm 3 calls MPI_Bcast or MPI_Reduce among the leaders of each level."""
+    setup = Setup("bytes", hosts=4, ranks=64, size=size, kinds=(kind,))
+    _, problem = next(cmpi.problems(setup, 1))
+    called: list[tuple[int, str]] = []
+
+    def judge(part: Problem, skeleton: Skeleton) -> float:
+        called.append((part.collective.ranks, skeleton.algorithm))
+        return 1.0
+
+    shape = setup.shape()
+    taken = Cmpi(problem, shape).seconds(problem, judge)
+    groups = cmpi_collectives.levels(problem, shape)
+    assert taken == len(groups)  # levels one after the other, the groups of each at once
+    assert sorted(ranks for ranks, _ in called) == sorted(
+        len(group) for level in groups for group in level if len(group) > 1
+    )
+    assert {algorithm for ranks, algorithm in called if ranks == 16} == wanted
 
 
 def times(placement: str, collective: str, slower: float, sweep: str = "bytes") -> Times:
@@ -129,7 +159,7 @@ def test_the_page_of_a_few_points_is_whole() -> None:
         for s in setups
     ]
     titles = [content.title for content in cmpi_page.contents(parts)]
-    assert len(titles) == len(set(titles)) + 1  # a table and a figure have the same
+    assert len(titles) == len(set(titles)) + 2  # two tables are drawn under their names
     assert "By bytes" in titles
     rows = cmpi_page.contents(parts[1:2])[-2]  # before its figure
     assert [row[2] for row in rows.rows] == ["2"] * 6  # type: ignore[union-attr]

@@ -5,7 +5,7 @@ import pytest
 
 from bench import grid
 from bench.page import Part
-from bench.report import Table
+from bench.report import Figure, Table
 from bench.trees import level_algorithms
 from thalweg import hierarchy
 from thalweg.algorithms import Parameters, find
@@ -53,6 +53,8 @@ def test_gains_are_of_means() -> None:
         {"root": root, "hlot": 1.0, "mpich-g2": 1.0 + root, "magpie": 2.0, "Thalweg": 0.5}
         for root in range(3)
     ]
-    *_, table, _ = grid.contents([Part(labels, {}, samples, "2026-11-23", "0" * 40)])
+    table, _, drawing = grid.contents([Part(labels, {}, samples, "2026-11-23", "0" * 40)])
     assert isinstance(table, Table)
+    assert isinstance(drawing, Figure)
+    assert "mpich-g2: 2" in drawing.svg
     assert table.rows == [["2", "3", "2B", "1.00 s", "100 %", "100 %", "500 ms", "100 %"]]

@@ -1,5 +1,6 @@
 """The clouds and the page of programs in several placements."""
 
+import dataclasses
 import math
 from itertools import combinations
 from typing import Any
@@ -7,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench import placement_lab, uneven
+from bench import placement_lab, placement_lab_page, uneven
 from bench.page import Part
-from bench.placement_lab import contents
-from bench.placement_programs import Kernel
+from bench.placement_lab_page import contents
+from bench.placement_programs import Kernel, kernels
 from bench.session import LaunchFailedError
 
-METHODS = placement_lab.compared
+METHODS = placement_lab_page.compared
 
 
 def part(samples: list[dict[str, Any]], promised: float = 1.6) -> Part:
@@ -49,21 +50,37 @@ def test_slower_programs_are_named() -> None:
     assert "ratios: lu 64: MISSED" in notes and "promised in 0 of 1" in notes
 
 
+def test_what_is_not_measured_is_named() -> None:
+    made = part(samples({method: [1.0] for method in METHODS}))
+    notes = " ".join(contents([made])[0].notes)
+    rest = "lu 64 (uneven-pairs in the evening, uneven-ways in the morning, uneven-ways in the ev"
+    assert f"benchmark: {rest}" in notes and "), bt 32, nbody 100000, " in notes
+    assert "ft 64, is 2000, ep 20000." in notes
+    assert "LAMMPS is left out where it isn't installed" in notes
+    assert "seeds, those of 40 for which costs promise most" in notes
+    labels = [
+        {"program": kernel.name, "size": kernel.size, "scenario": cloud, "time": time}
+        for kernel in kernels for cloud in uneven.spreads for time in uneven.times_of_day
+    ]  # fmt: skip
+    all_of_them = [dataclasses.replace(made, labels=made.labels | each) for each in labels]
+    assert "of this benchmark: none." in " ".join(contents(all_of_them)[0].notes)
+
+
 def test_a_placement_is_an_order_of_the_launchers_ranks() -> None:
     net = uneven.network("uneven-pairs", "morning")
     names = [host.name for host in net.hosts]
-    block = [rank // placement_lab.slots for rank in range(64)]
+    block = [rank // placement_lab_page.slots for rank in range(64)]
     assert placement_lab.order_of(names, net, block) == list(range(64))
     draw = np.random.default_rng(1).permutation(block)
     numbers = placement_lab.order_of(names[::-1], net, draw.tolist())
     assert sorted(numbers) == list(range(64))
     for launched, rank in enumerate(numbers):
-        assert names[::-1][launched // placement_lab.slots] == names[draw[rank]]
+        assert names[::-1][launched // placement_lab_page.slots] == names[draw[rank]]
 
 
 @pytest.mark.parametrize("count", [1, 5, 6, 9, 20])
 def test_intervals_of_medians_hold_95_percent(count: int) -> None:
-    low, high = placement_lab._interval(list(range(count)))
+    low, high = placement_lab_page._interval(list(range(count)))
     left, right = int(low), int(high)
     assert left == count - 1 - right
     # The median is below the value number `left` if at most `left` of `count` are below the median.

@@ -8,6 +8,7 @@ import pytest
 from bench import networks, planner
 from bench.page import Part
 from bench.planner import Case
+from thalweg.algorithms import Parameters, Problem, Skeleton, find
 from thalweg.collective import Kind
 from thalweg.network import to_json
 
@@ -96,3 +97,35 @@ def test_a_gain_below_a_quarter_misses_the_bar_on_several_sites() -> None:
 
 def test_a_case_without_a_bound_has_no_distance() -> None:
     assert math.isnan(replace(CASE, bound=0.0).distance)
+
+
+def test_rivals_keep_all_parameters_of_their_candidates() -> None:
+    """A split that stops early is a variant of its own, and so is what is done inside sites."""
+
+    class Recorded:
+        """An algorithm that builds nothing new, and notes what it was asked for."""
+
+        name = "site-scatter-allgather"
+
+        def __init__(self) -> None:
+            self.asked: list[Parameters] = []
+
+        def candidates(self, _problem: Problem) -> list[Parameters]:
+            return [
+                Parameters(split=split, inside=inside, segment_size=65_536)
+                for split in ("whole", "early")
+                for inside in ("ring", "recursive")
+            ]
+
+        def build(self, problem: Problem, parameters: Parameters) -> Skeleton:
+            self.asked.append(parameters)
+            return find(self.name).build(problem, parameters)
+
+    drawn = networks.drawn(3, 24)
+    assert drawn.is_multi_site
+    recorded = Recorded()
+    problem = planner.problem_of(drawn, Kind.bcast, 0, 1_000_000)
+    list(planner._built(recorded, problem))  # type: ignore[arg-type]
+    kept = {(each.split, each.inside, each.segment_size) for each in recorded.asked}
+    wanted = {(each.split, each.inside, each.segment_size) for each in recorded.candidates(problem)}
+    assert kept == wanted

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bench import random_trees, trees
+from bench.cmpi_collectives import algorithms
 from bench.page import Part
 from bench.random_trees import Carlo, Draw, Times
 from bench.report import Figure, Table
@@ -56,7 +57,7 @@ def test_the_binomial_tree_is_that_of_mpi_libraries() -> None:
 def test_only_trees_of_whole_vectors_are_cut() -> None:
     draws = list(random_trees.draws(10, 2))
     assert {draw.kind for draw in draws if draw.segmented} == {Kind.bcast, Kind.reduce}
-    assert {draw.kind for draw in draws} == set(random_trees.cmpi_algorithms)
+    assert {draw.kind for draw in draws} == set(algorithms)
     assert len({tuple(draw.labels.values()) for draw in draws}) == len(draws)
 
 

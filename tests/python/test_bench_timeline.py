@@ -11,10 +11,14 @@ def change(**other: Any) -> dict[str, Any]:
     return usual | {"call": 120, "epoch": 12, "adopted": 130} | other
 
 
-def part(collective: str, *changes: dict[str, Any], fault: str = "port") -> Part:
-    labels = {"scenario": "s", "build": "b", "collective": collective, "bytes": 1, "fault": fault}
+def part(collective: str, *changes: dict[str, Any], following: float = 25.0) -> Part:
+    labels = {"scenario": "s", "build": "b", "collective": collective, "bytes": 1, "fault": "port"}
     facts = {"calls": 100, "part": "lab1", "simulated": [1.0, 4.0, 2.0]}
-    phases = {"stay": [10.0, 40.0, 11.0], "told": [3.0, 20.0, 0.1], "adapt": [10.0, 25.0, 12.0]}
+    phases = {
+        "stay": [10.0, 40.0, 11.0],
+        "told": [3.0, 20.0, 0.1],
+        "adapt": [10.0, following, 12.0],
+    }
     samples = [
         {"variant": variant, "phases": each, "invalid": [], "changes": list(changes)}
         for variant, each in phases.items()
@@ -23,31 +27,40 @@ def part(collective: str, *changes: dict[str, Any], fault: str = "port") -> Part
 
 
 def test_plans_that_knew_count_only_while_the_network_is_worse() -> None:
-    table, _ = timeline.contents([part("bcast", change())])
-    row = dict(zip(table.columns, table.rows[0], strict=True))
-    assert row["old plans"] == "61.0 s"
-    assert row["knowing"] == "41.0 s"
-    assert row["following"] == "47.0 s"
-    assert row["met"] == "yes"
+    found = row(part("bcast", change()))
+    assert found["old plans"] == "61.0 s"
+    assert found["knowing"] == "41.0 s"
+    assert found["following"] == "47.0 s"
+    assert found["met"] == "yes"
+
+
+def row(made: Part) -> dict[str, Any]:
+    (table,) = timeline.contents([made])
+    return dict(zip(table.columns, table.rows[0], strict=True))
 
 
 def test_epochs_count_from_the_change_to_the_plans_that_answer_it() -> None:
-    before = change(improvement=True, adopted=20)
+    before = change(improvement=True, call=15, adopted=20)
     in_vain = change(outcome="taken back", adopted=115)
-    late = change(recovery=True, adopted=250)
+    late = change(recovery=True, call=220, adopted=250)
 
     def replaced(*changes: dict[str, Any], collective: str = "bcast") -> str:
-        table, _ = timeline.contents([part(collective, *changes)])
-        return str(table.rows[0][-1])
+        return str(row(part(collective, *changes))["replaced after"])
 
     assert replaced(before, in_vain, change(), late) == "30 calls, 3 epochs"
     assert replaced(change(adopted=240), collective="nbody") == "40 calls, 2 epochs"
-    assert replaced(before, in_vain, late) == "not"
+    assert replaced(change(adopted=110)) == "10 calls, 1 epoch"
+    assert replaced(before, in_vain, late) == "not: taken back"
+    assert replaced(change(outcome="nothing better", adopted=0)) == "not: nothing better"
+    # What comes after the recovery is no answer to the change.
+    assert replaced(before, change(call=210, adopted=230), late) == "not noticed"
 
 
-def test_calm_runs_have_a_table_of_their_own() -> None:
-    calm = part("bcast", change(improvement=True), fault=timeline.calm)
-    faults, table = timeline.contents([calm])
-    assert faults.rows == []
-    (row,) = table.rows
-    assert row[-3:] == ["0.77x", "0 of 1", "1 of 1"]
+def test_met_names_what_is_missed() -> None:
+    soon, late = change(adopted=134), change(adopted=136)
+    assert row(part("bcast", soon))["met"] == "yes"
+    assert row(part("bcast", late))["met"] == "MISSED: 4 epochs"
+    assert row(part("bcast", soon, following=30.0))["met"] == "MISSED: 1.27x"
+    assert row(part("bcast", late, following=30.0))["met"] == "MISSED: 1.27x, 4 epochs"
+    assert row(part("bcast"))["met"] == "yes"
+    assert row(part("bcast", following=30.0))["met"] == "MISSED: 1.27x"

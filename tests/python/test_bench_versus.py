@@ -1,15 +1,25 @@
 """Rows of native against Thalweg, and the headline's at two dilations."""
 
+import json
 from collections.abc import Mapping
 
 from bench import headline, versus
 from bench.bars import Bar
 from bench.headline import Twice
 from bench.measurement import Measurement
+from bench.page import Page, Record, read_parts, write_parts
 from bench.samples import Cell, Sample
+from bench.settings import Settings
 from bench.versus import Case, Result
 
 CASE = Case("cloud", 1_000_000, {"bcast": Bar(times_faster=1.4)}, fastest_native=True)
+
+
+def raw(cell: Cell, repetition: int, time: float) -> Record:
+    return {
+        "collective": cell.collective, "size": cell.size, "root": 0, "variant": cell.variant,
+        "repetition": repetition, "time": time, "entry_skew": 0.0, "correct": True,
+    }  # fmt: skip
 
 
 def result(build: str, times: Mapping[str, float], dilation: float = 4.0) -> Result:
@@ -17,7 +27,7 @@ def result(build: str, times: Mapping[str, float], dilation: float = 4.0) -> Res
     measurement = Measurement(dict.fromkeys(CASE.cells(), 3))
     for variant, time in times.items():
         cell = Cell("bcast", CASE.size, 0, variant)
-        samples = [Sample(cell, n, time, 0.0, True, None, {"time": time}) for n in range(3)]
+        samples = [Sample(cell, n, time, 0.0, True, None, raw(cell, n, time)) for n in range(3)]
         measurement.add(samples, lambda _: [])
     return Result(CASE, build, dilation, measurement, {"bcast": 1.0})
 
@@ -60,3 +70,18 @@ def test_both_dilations_are_compared_and_kept() -> None:
     kept = headline.raw(Twice(first, alike))
     assert sorted({record["dilation"] for record in kept}) == [4.0, 8.0]
     assert len(kept) == 12
+
+
+def test_both_dilations_survive_the_raw_file() -> None:
+    both = Twice(
+        result("mpich-4.0", {"native": 4.0, "thalweg": 2.0}),
+        result("mpich-4.0", {"native": 4.1, "thalweg": 2.0}, dilation=8.0),
+    )
+    page = Page(Settings([], save=False, anew=True), headline.subject, headline.contents)
+    page.add(headline.labels(CASE, "mpich-4.0"), headline.facts(both), headline.raw(both))
+    (part,) = read_parts(json.loads(json.dumps(write_parts(page.parts))))
+    after = headline.result_of(part)
+    cells = [CASE.cell("bcast", variant) for variant in ("native", "thalweg")]
+    assert [after.first.measurement.times(each) for each in cells] == [[4.0] * 3, [2.0] * 3]
+    assert after.second.measurement.times(cells[0]) == [4.1] * 3
+    assert (after.first.dilation, after.second.dilation) == (4.0, 8.0)

@@ -128,6 +128,15 @@ def test_the_number_of_senders_is_judged(parts: list[Part]) -> None:
     assert verdicts == [["8", "2.0 %", "yes"], ["8", "5.3 %", "MISSED"]]
 
 
+def test_a_difference_within_noise_is_none(parts: list[Part]) -> None:
+    def holds(original: float) -> str:
+        of = measured(parts, "allreduce", **{blind: original, many(10): 1.0})
+        rows = table(wan_page.contents([of]), "What the paper").rows
+        return str(next(row[-1] for row in rows if "site-blind" in row[-3]))
+
+    assert [holds(original) for original in (1.02, 1.04)] == ["no", "yes"]
+
+
 def test_what_the_paper_found_is_looked_for(parts: list[Part]) -> None:
     rows = table(wan_page.contents([measured(parts, "allreduce")]), "What the paper").rows
     assert [(row[-3], row[-1]) for row in rows] == [
@@ -135,6 +144,7 @@ def test_what_the_paper_found_is_looked_for(parts: list[Part]) -> None:
         ("slower beyond 10", "yes"),
         ("no losses between the sites with n up to 10", "yes"),
         ("n = 10 is faster than the site-blind original", "yes"),
+        ("n = 10 is 3.2 times as fast as two-tier, at 32 MB", "yes"),
         ("n = 1 is faster than two-tier", "no"),
     ]
     assert "12: 7, 16: 30" in rows[2][-2]

@@ -63,10 +63,10 @@ def test_a_topology_that_cannot_be_read_is_named() -> None:
 
 
 def test_what_each_launcher_is_told() -> None:
-    placement = ["a", "b", "a", "a", "b"]
-    matrix = mapping.communication(5, [0, 1], [3, 4], [1, 1], [1e6, 1e6])
+    placement = ["a", "b", "a", "a", "b", "b"]
+    matrix = mapping.communication(6, [0, 1], [3, 4], [1, 1], [1e6, 1e6])
     cores = bind(matrix, placement, "package:2 core:2 pu:2", alike=True)
-    by_number = [cores[0], cores[2], cores[3]]  # of host a, which has most
+    by_number = [cores[0], cores[2], cores[3]]  # of host a, and alike of b
     first = ",".join(str(core.processors[0]) for core in by_number)
     both = ",".join("+".join(map(str, core.processors)) for core in by_number)
 
@@ -79,7 +79,7 @@ def test_what_each_launcher_is_told() -> None:
     assert options("intel")[-3:] == ["-genv", "I_MPI_PIN_PROCESSOR_LIST", first]
     with pytest.raises(UserError, match="cores can't be chosen: this MPICH"):
         options("mpich-4")
-    lines = [f"rank {r}={placement[r]} slot={cores[r].number}" for r in range(5)]
+    lines = [f"rank {r}={placement[r]} slot={cores[r].number}" for r in range(6)]
     for form, told in (("openmpi", ["--map-by", "rankfile:file=/x/hosts"]),
                        ("openmpi-4", ["--rankfile", "/x/hosts"])):  # fmt: skip
         found = launch_files.order(form, HOSTS, placement, FILE, cores)

@@ -1,4 +1,4 @@
-"""What a run's summary says of plans that followed the network, in words and in a network file."""
+"""What a run's summary says of plans that followed the network, in words."""
 
 import json
 from pathlib import Path
@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from thalweg import changes
-from thalweg import network as networks
 from thalweg.cli import main
-from thalweg.network import Trunk
 from thalweg.preparation import Preparation
 
 CAUSE: dict[str, Any] = {
@@ -44,103 +42,111 @@ CHANGE: dict[str, Any] = {
 
 def test_the_line_says_what_changed_and_what_it_won() -> None:
     assert changes.line({"changes": [CHANGE]}) == (
-        "plans changed once (last: bandwidth of the egress of host1: 8 times worse; "
-        "calls take 12ms instead of 50ms)"
+        "plans changed once (bandwidth of the egress of host1: 8 times worse; "
+        "calls take 12ms instead of 50ms, 76 % less)"
     )
+    assert changes.line({}) == changes.line(None) == ""
+
+
+def test_the_line_says_what_all_changes_won_and_what_was_predicted_wrongly() -> None:
+    less = CHANGE | {"seconds": {"usual": 0.01, "noticed": 0.05, "after": 0.04}}
+    back = CHANGE | {"outcome": "taken back", "seconds": less["seconds"] | {"after": 0.1}}
+    open_ = CHANGE | {"seconds": less["seconds"] | {"after": 0.0}}
+    assert changes.line({"changes": [less, back, CHANGE]}) == (
+        "plans changed 3 times (won 20 % to 76 % of a call's time, 1 taken back; "
+        "last: bandwidth of the egress of host1: 8 times worse; "
+        "calls take 12ms instead of 50ms, 76 % less), 2 predictions off by more than 20 % "
+        "(most: binomial for bcast of 64KiB with root 3: predicted 11ms, took 100ms)"
+    )
+    assert changes.line({"changes": [open_, open_]}).endswith(
+        "not yet compared when the run ended)"
+    )
+
+
+def test_the_line_says_what_was_noticed_in_vain() -> None:
     vain = CHANGE | {"adopted": 0, "outcome": "nothing better"}
-    assert changes.line({"changes": [vain]}) == changes.line({}) == changes.line(None) == ""
+    improvement = vain | {"improvement": True, "outcome": "no memory"}
+    assert changes.line({"changes": [vain]}) == (
+        "plans stayed once (nothing better was found; last: call 120 of bcast of 64KiB with root 3 "
+        "took 50ms instead of the usual 10ms)"
+    )
+    assert changes.line({"changes": [vain, improvement, CHANGE, vain], "dilation": 2}) == (
+        "plans changed once (bandwidth of the egress of host1: 8 times worse; "
+        "calls take 6ms instead of 25ms, 76 % less), 1 prediction off by more than 20 % "
+        "(most: binomial for bcast of 64KiB with root 3: predicted 11ms, took 6ms); "
+        "plans stayed 3 times (2 times nothing better was found, 1 time a rank had no memory for "
+        "new plans; last: call 120 of bcast of 64KiB with root 3 took 25ms instead of the usual "
+        "5ms)"
+    )
 
 
 def test_the_story_tells_when_why_what_and_what_came_of_it() -> None:
-    assert changes.story(CHANGE, dilation=2) == [
+    assert changes.story(CHANGE) == [
         "bcast of 64KiB with root 3 and up to twice as much, 4 ranks: "
-        "call 120 took 25ms, instead of 5ms",
+        "call 120 took 50ms instead of the usual 10ms",
         "  bandwidth of the egress of host1: 8 times worse",
-        "  bcast of 64KiB: binomial replaces pipelined-chain, predicted 60ms -> 11ms",
-        "  from the communicator's call 163 on: calls take 6ms instead of 25ms",
+        "  bcast of 64KiB with root 3: binomial replaces pipelined-chain, predicted 60ms -> 11ms",
+        "  from the communicator's call 163 on: calls take 12ms instead of 50ms, 76 % less",
     ]
+    slower = changes.story(CHANGE, dilation=2)
+    assert slower[0].endswith("call 120 took 25ms instead of the usual 5ms")
+    assert slower[-2].endswith("calls take 6ms instead of 25ms, 76 % less")
+    assert slower[-1] == "  binomial was predicted to take 11ms, and took 6ms (-45 %)"
     vain = CHANGE | {"adopted": 0, "outcome": "no memory", "causes": []}
     assert changes.story(vain)[1:] == [
         "  no change of the network explains it",
-        "  the plans stayed: no memory",
+        "  the plans stayed: a rank had no memory for new plans",
     ]
     back = changes.story(CHANGE | {"outcome": "taken back"})
     assert back[-1].endswith("taken back, since calls took 12ms instead of 50ms")
 
 
-def test_a_recovery_is_told_and_gives_the_network_back() -> None:
+def test_the_story_says_what_is_not_known() -> None:
+    seconds = {"usual": 0.0, "noticed": 0.0, "after": 0.0}
+    (first, *_) = changes.story(CHANGE | {"improvement": True, "seconds": seconds})
+    assert first.endswith("call 120: planned once more, for calls as they follow each other")
+    (first, *_, last) = changes.story(CHANGE | {"seconds": seconds | {"noticed": 0.05}})
+    assert first.endswith("call 120 took 50ms, which wasn't predicted")
+    assert last.endswith("on: not yet compared when the run ended")
+    same = [CHANGE["plans"][0] | {"after": "pipelined-chain"}]
+    assert (
+        ": another pipelined-chain replaces pipelined-chain, "
+        in changes.story(CHANGE | {"plans": same})[2]
+    )
+
+
+def test_causes_are_named() -> None:
+    between = CAUSE | {"name": "from the site of a0 to that of b0"}
+    assert changes.cause_text(between, "latency") == (
+        "latency from the site of a0 to that of b0: 2ms more"
+    )
+    assert changes.cause_text(CAUSE | {"factor": 0.5}, "bandwidth") == (
+        "bandwidth of the egress of host1: 2 times better"
+    )
+
+
+def test_a_recovery_is_told() -> None:
     recovery = CHANGE | {
         "recovery": True, "seconds": {"usual": 0.012, "noticed": 0.012, "after": 0.01},
         "causes": [CAUSE | {"factor": 0.3}],
     }  # fmt: skip
     assert changes.story(recovery)[0].endswith(
-        "call 120 took 12ms, as before, but less with the plans before: "
+        "call 120 took 12ms as before, but less with the plans before: "
         "the network may have recovered"
     )
-    net = networks.even_network(4, 0.001, 1e8)
-    net.trunks = [Trunk("out", [0, 1], [2, 3], 2e8, 0)]
-    before = networks.to_json(net)
-    changes.changed_network(net, [CHANGE])
-    assert networks.to_json(net) != before
-    changes.changed_network(net := networks.from_json(before, "net"), [CHANGE, recovery])
-    assert networks.to_json(net) == before
 
 
-def test_an_improvement_is_told_and_leaves_the_network() -> None:
+def test_an_improvement_is_told() -> None:
     improvement = CHANGE | {
         "improvement": True, "seconds": {"usual": 0.05, "noticed": 0.05, "after": 0.03},
         "causes": [],
     }  # fmt: skip
     assert changes.story(improvement)[:2] == [
         "bcast of 64KiB with root 3 and up to twice as much, 4 ranks: "
-        "call 120 took 50ms, as usual: planned once more, for calls as they follow each other",
+        "call 120 took 50ms as usual: planned once more, for calls as they follow each other",
         "  the network is as it was known",
     ]
     assert "calls take 30ms instead of 50ms" in changes.line({"changes": [improvement]})
-    net = networks.even_network(4, 0.001, 1e8)
-    before = networks.to_json(net)
-    assert changes.changed_network(net, [improvement]) == []
-    assert networks.to_json(net) == before
-
-
-def test_a_kept_network_has_what_the_causes_say_and_its_history(tmp_path: Path) -> None:
-    net = networks.even_network(4, 0.001, 1e8)
-    net.trunks = [Trunk("out", [0, 1], [2, 3], 2e8, 0)]
-    networks.write(net, tmp_path / "before.json")
-    trunk = CAUSE | {
-        "what": "trunk", "name": "trunk out", "from": ["host0", "host1"], "to": ["host2", "host3"],
-    }  # fmt: skip
-    later = CHANGE | {
-        "quantity": "latency",
-        "causes": [CAUSE | {"from": ["host2"], "to": ["host0"]}],
-    }
-    summary = {
-        "changes": [
-            CHANGE,
-            CHANGE | {"causes": [trunk]},
-            later,
-            CHANGE | {"outcome": "taken back"},
-            CHANGE | {"adopted": 0, "outcome": "nothing better"},
-        ]
-    }
-    lines = changes.keep_network(tmp_path / "before.json", summary, tmp_path / "after.json")
-    assert len(lines) == 3
-    after = networks.read(tmp_path / "after.json")
-    networks.validate(after)
-    assert after.hosts[1].egress == net.hosts[1].egress / 8
-    assert after.hosts[1].ingress == net.hosts[1].ingress
-    assert after.trunks[0].capacity == 2e8 / 8
-    assert after.bandwidth[1, 0] == pytest.approx(1e8 / 8)
-    assert after.bandwidth[1, 2] == pytest.approx(1e8 / 64)  # both causes
-    assert after.bandwidth[0, 1] == pytest.approx(1e8)
-    assert after.latency[2, 0] == pytest.approx(0.003)
-    assert after.latency[0, 2] == pytest.approx(0.001)
-    assert "a run found: bandwidth of the egress of host1" in after.measured_with
-
-
-def test_keeping_a_network_needs_adapting(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "--keep-network", "net.json", "--", "true"]) != 0
-    assert "--adapt on" in capsys.readouterr().err
 
 
 def test_ranks_are_told_to_adapt_only_if_they_race(
@@ -158,8 +164,22 @@ def test_ranks_are_told_to_adapt_only_if_they_race(
 
 
 def test_explain_tells_of_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "summary.json").write_text(json.dumps({"changes": [CHANGE]}))
+    vain = CHANGE | {"adopted": 0, "outcome": "nothing better", "ranks": 16, "root": 15}
+    (tmp_path / "summary.json").write_text(json.dumps({"changes": [CHANGE, vain]}))
     assert main(["explain", str(tmp_path)]) == 0
-    assert "binomial replaces pipelined-chain" in " ".join(capsys.readouterr().out.split())
+    assert capsys.readouterr().out.splitlines() == [
+        *changes.story(CHANGE),
+        *changes.story(vain),
+        f"no race in run {tmp_path} came to a verdict",
+    ]
     assert main(["explain", str(tmp_path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["changes"] == [CHANGE]
+    assert json.loads(capsys.readouterr().out)["changes"] == [CHANGE, vain]
+
+
+def test_the_help_of_explain_says_that_it_tells_of_changes_and_races(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["explain", "--help"]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "change of the network was noticed" in words
+    assert "raced against" in words

@@ -7,7 +7,6 @@ import pytest
 import check_citations
 import check_imports
 import check_includes
-import check_numbers
 import check_prose
 
 ROOT = Path(__file__).parents[2]
@@ -163,67 +162,4 @@ def test_slips_of_prose_are_found(tree: Path) -> None:
         'a.py:1: says "way": write "path", "link" or "direction"',
         'a.py:2: begins with "Those of": write a sentence or a noun phrase',
         'README.md:1: says "ways": write "path", "link" or "direction"',
-    ]
-
-
-RESULTS = "bench/results"
-NUMBERS = f"""
-| network | collective | MPI | native | Thalweg | faster | of the bound | page |
-|---|---|---|---|---|---|---|---|
-| `pair` | bcast, 8 MB | Open MPI 4.1 | 2.09 s | 713 ms | 2.9x | 1.10x | `{RESULTS}/a.md` |
-| | | MPICH 4.0 | 2.09 s | 714 ms | 3.9x | 1.10x | `{RESULTS}/a.md` |
-| | reduce, 8 MB | MPICH 4.0 | 2.09 s | 714 ms | 3.9x | 1.10x | `{RESULTS}/a.md` |
-| | allreduce, 8 MB | MPICH 4.0 | 2 s | 1 s | 2.0x | 1.00x | `{RESULTS}/a.md` |
-
-Two of them are 2.9 and 3.5 times as fast, and 3 of 4 within 5 % (`{RESULTS}/a.md`); these
-are in `{RESULTS}/b.md`.
-
-This is 4.5 times as fast.
-"""
-VERDICTS = f"""
-| paper | page | verdict |
-| --- | --- | --- |
-| A | - | 7 of 9. |
-| B | `{RESULTS}/a.md` | 2.1 s, 2.93 times as fast (paper: 5.5 times), 5 %. |
-| C | `{RESULTS}/a.md` | 2.2 s, 6 % and 2 of 4. |
-"""
-PAGE = """
-| scenario | build | collective | bytes | bound | native | Thalweg | faster | at 2d |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- |
-| pair | openmpi-4.1 | bcast | 8000000 | 650 ms | 2.09 s | 713 ms | 2.93x | agree |
-| pair | mpich-4.0 | bcast | 8000000 | 650 ms | 2.09 s | 713 ms | 2.93x | agree |
-| pair | mpich-4.0 | allreduce | 8000000 | 1 s | 2 s | 1 s | 2x | native: differs by 8.1 % |
-
-2 of 4 within 5 %.
-"""
-
-
-def test_numbers_that_no_page_has_are_found(tree: Path) -> None:
-    (tree / RESULTS).mkdir(parents=True)
-    (tree / RESULTS / "a.md").write_text(PAGE)
-    (tree / "README.md").write_text(NUMBERS)
-    assert list(check_numbers.faults(tree)) == [
-        "README.md:5: Thalweg is 714 ms, in a.md it is 713 ms",
-        "README.md:5: faster is 3.9x, from a.md follows 2.93x",
-        "README.md:6: a.md has no row for pair, mpich-4.0, reduce, 8000000",
-        "README.md:7: a.md calls the row invalid: at twice the dilation native: differs by 8.1 %",
-        "README.md:9: no page b.md",
-        "README.md:12: 4.5 is a result, and no page is cited for it",
-    ]
-    (tree / RESULTS / "b.md").touch()
-    assert list(check_numbers.faults(tree))[-3:-1] == [
-        "README.md:9: no multiple on the cited pages is 3.5",
-        "README.md:9: the cited pages don't say 3 of 4",
-    ]
-
-
-def test_verdicts_on_papers_are_held_against_their_pages(tree: Path) -> None:
-    (tree / RESULTS).mkdir(parents=True)
-    (tree / RESULTS / "a.md").write_text(PAGE)
-    (tree / "README.md").touch()
-    (tree / check_numbers.PAPERS).parent.mkdir(exist_ok=True)
-    (tree / check_numbers.PAPERS).write_text(VERDICTS)
-    assert list(check_numbers.faults(tree)) == [
-        "docs/papers.md:6: no time on the cited pages is 2.2 s",
-        "docs/papers.md:6: the cited pages don't say 6 %",
     ]

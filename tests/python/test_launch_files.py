@@ -70,25 +70,23 @@ def test_a_policy_of_binding_is_the_users(monkeypatch: pytest.MonkeyPatch) -> No
     assert "--bind-to" not in order("openmpi", HOSTS, MIXED, FILE).options
 
 
-def renumbered(found: Order, hosts: list[Host]) -> list[str]:
-    """Where ranks are that Cray MPICH renumbers: the launcher fills hosts in their order, and the
-    file has the new ranks of the launcher's ranks 0, 1, ..."""
-    filled = [host.name for host in hosts for _ in range(host.slots)]
-    ranks = [int(rank) for rank in found.content.split(",")]
-    return [filled[ranks.index(rank)] for rank in range(len(ranks))]
-
-
-def test_cray_renumbers_the_ranks_of_hosts_in_turn() -> None:
-    placement = ["b", "c", "a", "c", "b"]
+def test_cray_renumbers_the_ranks_of_hosts_in_slurms_order() -> None:
+    placement = ["c", "b", "a", "c", "b", "a"]
     found = order("cray", HOSTS, placement, FILE)
-    assert found.options == ["-m", "block", "--ntasks-per-node=2", "-w", "b,c,a"]
+    assert found.options == ["-m", "block", "--ntasks-per-node=2", "-w", "a,b,c"]
     assert found.environment == {
         "MPICH_RANK_REORDER_METHOD": "3",
         "MPICH_RANK_REORDER_FILE": "/x/hosts",
     }
-    assert renumbered(found, [Host("b", 2), Host("c", 2), Host("a", 2)]) == placement
-    with pytest.raises(UserError, match="the same number of ranks on every host but one; a and b"):
-        order("cray", HOSTS, ["c", "c", "a", "b"], FILE)
+    assert found.content == "2,5,1,4,0,3\n"
+    with pytest.raises(UserError, match="on every host, but b has 2 and a 1: use --write slurm"):
+        order("cray", HOSTS, ["c", "c", "a", "b", "b"], FILE)
+
+
+def test_slurm_sorts_numbers_in_names_of_hosts() -> None:
+    names = ["n10", "n9b", "n9", "m-2", "n09", "n-1", "nid000010", "nid000009", "n0", "n9b10"]
+    found = order("cray", [Host(name) for name in names], names, FILE)
+    assert found.options[-1] == "m-2,n-1,n0,n09,n9,n9b,n9b10,n10,nid000009,nid000010"
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -37,7 +37,12 @@ I\t0\t1\t8 bytes\t2 msgs sent
 # COLLECTIVES
 C\t0\t1\t8 bytes\t2 msgs sent
 D\tMPI_COMM_WORLD\tprocs: 0,1,2
+O2A\t0\t8 bytes\t2 msgs sent
 """
+SILENT = MONITORING.replace(MONITORING.splitlines()[1] + "\n", "")
+"""What a rank without messages writes."""
+MONITORED = MONITORING + MONITORING.replace("E\t0\t1", "E\t1\t2") + SILENT
+"""What three ranks write, in one file."""
 
 
 @pytest.mark.parametrize(
@@ -45,6 +50,7 @@ D\tMPI_COMM_WORLD\tprocs: 0,1,2
     [
         ("a.csv", "from,to,messages,bytes\n0,1,2,30\n1,0,1,5\n0,1,1,1\n", 2,
          {(0, 1): (3, 31), (1, 0): (1, 5)}),
+        ("a.csv", "\ufefffrom,to,messages,bytes\r\n0,1,2,30\r\n", 2, {(0, 1): (2, 30)}),
         ("b.csv", "Sender, Receiver, nbytes\n2,0,7\n", 3, {(2, 0): (0, 7)}),
         ("c.csv", "0,1,0\n2,9,0\n0,0.5,0\n", 3, {(0, 1): (0, 1), (1, 0): (0, 2), (2, 1): (0, 0.5)}),
         ("d.mtx", "%%MatrixMarket matrix coordinate real general\n% c\n3 3 2\n1 2 5\n3 1 2.5\n", 3,
@@ -53,7 +59,7 @@ D\tMPI_COMM_WORLD\tprocs: 0,1,2
          {(2, 0): (1, 1), (0, 2): (1, 1)}),
         ("f.mtx", "%%MatrixMarket matrix array integer symmetric\n2 2\n1\n4\n2\n", 2,
          {(0, 1): (0, 4), (1, 0): (0, 4)}),
-        ("g.prof", MONITORING, 3, {(0, 1): (3, 300)}),
+        ("g.prof", MONITORED, 3, {(0, 1): (3, 300), (1, 2): (3, 300)}),
     ],
 )  # fmt: skip
 def test_matrices_of_every_format(
@@ -64,10 +70,50 @@ def test_matrices_of_every_format(
     assert pairs(matrix) == expected
 
 
+def monitored(folder: Path) -> list[Path]:
+    """The files of three ranks."""
+    texts = [MONITORING, MONITORING.replace("E\t0\t1", "E\t1\t2"), SILENT]
+    files = [folder / f"out.{rank}.prof" for rank in range(3)]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text)
+    return files
+
+
 def test_a_folder_of_monitoring_is_one_matrix(tmp_path: Path) -> None:
-    (tmp_path / "out.0.prof").write_text(MONITORING)
-    (tmp_path / "out.1.prof").write_text(MONITORING.replace("E\t0\t1", "E\t1\t2"))
-    assert pairs(matrices.read(tmp_path).matrix) == {(0, 1): (3, 300), (1, 2): (3, 300)}
+    monitored(tmp_path)
+    matrix = matrices.read(tmp_path).matrix
+    assert matrix.ranks == 3 and pairs(matrix) == {(0, 1): (3, 300), (1, 2): (3, 300)}
+
+
+def test_monitoring_without_a_ranks_file_or_of_two_runs_is_refused(tmp_path: Path) -> None:
+    first, *_, last = monitored(tmp_path)
+    another = tmp_path / "another.0.prof"
+    another.write_text(first.read_text())
+    with pytest.raises(UserError, match="each of the program's 3 ranks, but has 4: name the"):
+        matrices.read(tmp_path)
+    another.unlink()
+    last.unlink()
+    with pytest.raises(UserError, match="each of the program's 3 ranks, but has 2: name the"):
+        matrices.read(tmp_path)
+    with pytest.raises(UserError, match="each of the program's 3 ranks, but has 1"):
+        matrices.read(first)
+    first.unlink()
+    with pytest.raises(UserError, match="each of the program's 3 ranks, but has 1"):
+        matrices.read(tmp_path)
+
+
+def test_monitoring_that_is_cut_off_is_refused_anywhere(tmp_path: Path) -> None:
+    first = monitored(tmp_path)[0]
+    end = MONITORING.index("# COLLECTIVES")  # Behind it nothing counts that other files don't have.
+    for length in range(1, end):
+        first.write_text(MONITORING[:length])
+        if MONITORING[:length].endswith("# OSC\n"):
+            continue
+        with pytest.raises(UserError, match=r"out.0.prof.*cut off"):
+            matrices.read(tmp_path)
+    first.write_text(MONITORING.replace("3 msgs", "three msgs"))
+    with pytest.raises(UserError, match=r"line 2: 'E.*' isn't what Open MPI's monitoring writes"):
+        matrices.read(tmp_path)
 
 
 DIGITS = "9" * 5000
@@ -89,6 +135,16 @@ DIGITS = "9" * 5000
         ("a.mtx", "%%MatrixMarket matrix coordinate complex general\n", "complex"),
         ("a.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 0\n", "3 rows and 2 columns"),
         ("a.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 5\n", "cut off"),
+        (
+            "a.mtx",
+            "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 2\n",
+            "line 3: must have row, column and value",
+        ),
+        (
+            "a.mtx",
+            "%%MatrixMarket matrix coordinate pattern general\n3 3 1\n1 2 5\n",
+            "line 3: must have row and column alone",
+        ),
         ("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 5\n", "1 to 2"),
         ("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n0 2 5\n", "line 3: row 0"),
         ("a.mtx", "%%MatrixMarket matrix coordinate real general\n0 0 0\n", "0 rows"),

@@ -13,7 +13,7 @@ import pytest
 from test_analysis import small_tree
 
 from thalweg import network as networks
-from thalweg import probe
+from thalweg import probe, weather
 from thalweg.cli import main
 from thalweg.errors import UserError
 from thalweg.files import write_whole
@@ -52,8 +52,13 @@ def net(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def words(net: Path, tmp_path: Path) -> Callable[[str, Path], list[str]]:
+def words(
+    net: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str, Path], list[str]]:
     """Returns the words of a command that writes the file, or into the folder, of this name."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    known = networks.read(net)
+    weather.add([host.name for host in known.hosts], weather.of_network(known, 1e9))
     run = small_tree().write(tmp_path / "run")
     matrix = tmp_path / "matrix.csv"
     matrix.write_text("from,to,messages,bytes\n0,3,9,900\n1,2,9,900\n")

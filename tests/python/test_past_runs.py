@@ -56,6 +56,23 @@ def test_the_same_arguments_come_before_the_same_pattern_and_late_ones_before_ea
         assert found and found.folder == folder
 
 
+@pytest.mark.parametrize("words", [["./app", "x"], ["python3", "-u", "./app", "x"]])
+def test_a_program_is_known_by_its_file(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "app").touch(mode=0o755)
+    monkeypatch.chdir(tmp_path / "here")
+    first = recorded("010000", words)
+    monkeypatch.chdir(tmp_path / "there")
+    for path in (tmp_path / "here/app", Path("../here/app")):
+        named = [str(path) if word == "./app" else word for word in words]
+        assert [run.folder for run in past_runs.same(named, 2)] == [first]
+        assert not list(past_runs.same([*named, "y"], 2))
+    assert past_runs.find(words, 2) is None
+
+
 def test_other_runs_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "KEPT", 50)
     recorded("010000", APP, ranks=3, parts=3)

@@ -1,13 +1,17 @@
 """Races of a run: what is said of them, and what later runs are told."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from recorded import Recording
+from test_record import calls, part, write
 
 from thalweg import races
 from thalweg.cli import main
+from thalweg.collective import Kind
 from thalweg.preparation import Preparation
 
 RACE: dict[str, Any] = {
@@ -29,6 +33,14 @@ RACE: dict[str, Any] = {
     ],
 }
 
+STORY = [
+    "allreduce of 1MiB and up to twice as much, 4 ranks: native at the end, 100 calls, 2 races, "
+    "500us lost to racing",
+    "  call 43: plan stays: plan 2ms, native 2ms",
+    "  call 90: native takes over: plan 4ms, native 2ms",
+    "  plan was predicted to take 1ms, and took 4ms (+300 %)",
+]
+
 
 @pytest.fixture
 def plan(tmp_path: Path) -> Path:
@@ -37,24 +49,25 @@ def plan(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_line_names_what_gained_most() -> None:
-    other = RACE | {"collective": "bcast", "calls": 1}
-    third = RACE | {"winner": "plan"}
+def test_the_line_names_what_gained_most_and_what_was_predicted_wrongly() -> None:
+    other = RACE | {"collective": "bcast", "calls": 1, "predicted": {"plan": 0.004, "native": 0}}
+    third = RACE | {"winner": "plan", "predicted": {"plan": 0.0039, "native": 0.0005}}
     assert races.line({"races": [other, RACE, third]}) == (
         "race: 1 won by plans, 2 by native (most: allreduce of 1MiB, 4 ranks: plan 4ms, native 2ms)"
+        ", 2 predictions off by more than 20 % "
+        "(most: plan for allreduce of 1MiB, 4 ranks: predicted 1ms, took 4ms)"
     )
+    assert races.line({"races": [other]}).endswith("4 ranks: plan 4ms, native 2ms)")
     assert races.line({}) == races.line(None) == ""
 
 
 def test_a_story_says_what_took_over_and_where_predictions_were_wrong() -> None:
-    first, plan_stays, native_won, *wrong = races.story(RACE)
-    assert "native at the end, 100 calls, 2 races" in first
-    assert plan_stays == "  call 43: plan stays: plan 2ms, native 2ms"
-    assert native_won == "  call 90: native takes over: plan 4ms, native 2ms"
-    assert wrong == ["  plan was predicted to take 1ms, and took 4ms (+300%)"]
+    assert races.story(RACE) == STORY
     # In a lab that is four times slower the plan took what was predicted, native a quarter of it.
-    (slow,) = races.surprises(RACE, dilation=4)
-    assert slow.startswith("native was predicted to take 1.9ms, and took 500us")
+    (slow,) = races.wrong_predictions(RACE, dilation=4)
+    assert slow.sentence() == "native was predicted to take 1.9ms, and took 500us (-74 %)"
+    first = races.story(RACE | {"collective": "barrier", "calls": 1, "races": 1})[0]
+    assert first.startswith("barrier, 4 ranks: native at the end, 1 call, 1 race, 500us")
 
 
 def test_what_native_won_is_kept_for_the_same_plan(plan: Path) -> None:
@@ -90,11 +103,13 @@ def test_explain_shows_the_races_of_a_run(
     summary = tmp_path / "summary.json"
     summary.write_text(json.dumps({"races": [RACE]}))
     assert main(["explain", str(tmp_path)]) == 0
-    assert "native takes over" in capsys.readouterr().out
+    *told, no_changes = capsys.readouterr().out.splitlines()
+    assert told == STORY
+    assert no_changes.startswith(f"no change of plans was tried in run {tmp_path}; ")
     assert main(["explain", str(tmp_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["races"] == [RACE]
     assert main(["explain", str(tmp_path), "allreduce", "1500KB"]) == 0
-    assert "native takes over" in capsys.readouterr().out
+    assert capsys.readouterr().out.splitlines()[:-1] == STORY
     for other in (["bcast"], ["allreduce", "2MiB"]):
         assert main(["explain", str(tmp_path), *other]) == 0
         assert capsys.readouterr().out.startswith(f"no race of a {other[0]}")
@@ -117,3 +132,54 @@ def test_explain_shows_the_races_of_a_run(
         assert main(["explain", str(tmp_path)]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert at_fault in line
+
+
+def killed(folder: Path) -> Path:
+    """The record of a run of which a rank was killed, with events."""
+    write(
+        folder,
+        2,
+        part(0, 2, calls(5, 0, 0, [9000])),
+        part(1, 2, calls(5, 0, 0, [9000]), host=1, finished=0),
+        hosts=["a", "b"],
+        placement=[0, 1],
+    )
+    run = Recording(2)
+    for at in range(8):
+        run.call(Kind.bcast, {rank: (1000 * at, 1000 * at + 500 + rank) for rank in range(2)})
+    run.write(folder)
+    (folder / "summary.json").unlink(missing_ok=True)
+    return folder
+
+
+@pytest.mark.parametrize("question", [[], ["allreduce", "1MB"], ["--json"]])
+def test_explain_says_that_a_run_was_killed_and_what_can_be_done(
+    question: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = killed(tmp_path)
+    assert main(["explain", str(folder), *question]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "the record of a run that didn't end, or hasn't yet, and so has no summary" in line
+    advised = re.findall("`thalweg ([^`]+)`", line)
+    assert [each.split()[0] for each in advised] == ["report", "show", "analyse"]
+    for command in advised:
+        output = ["-o", str(tmp_path / "x.html")] if command.startswith("report") else []
+        assert main([*command.split(), *output]) == 0
+
+
+def test_explain_says_that_a_summary_or_all_but_a_trace_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = killed(tmp_path)
+    write(folder, 2, part(0, 2), part(1, 2))
+    assert main(["explain", str(folder)]) == 2
+    assert "without its summary.json, which world rank 0 wrote" in capsys.readouterr().err
+    (folder / "run.json").unlink()
+    assert main(["explain", str(folder)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "the trace of a run that didn't end" in line
+    assert "thalweg show" not in line
+    for file in folder.glob("rank-*"):
+        file.unlink()
+    assert main(["explain", str(folder)]) == 2
+    assert "Name a collective" in capsys.readouterr().err

@@ -87,6 +87,19 @@ def test_run_passes_on_status_and_environment(
     assert gain in " ".join(said.err.split())  # lines may break anywhere
 
 
+def test_a_plan_for_another_number_of_ranks_is_noted(
+    launcher: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    net = networks.even_network(2, 1e-4, 1e8)
+    plan = launcher.with_name("a.plan")
+    plan.write_bytes(planner.to_bytes(PlanFile(net, "", [planner.Table([0, 0, 1, 1], [])])))
+    for ranks in (3, 4):
+        words = ["run", "-n", str(ranks), "-H", "a:2,b:2", "--launcher", str(launcher)]
+        assert main([*words, "--plan", str(plan), "--", "./app"]) == 7
+        said = " ".join(capfd.readouterr().err.split())
+        assert ("a.plan is for 4 ranks, but the run has 3: world" in said) == (ranks == 3)
+
+
 def test_run_with_json_leaves_standard_output_to_it(
     launcher: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -151,6 +164,33 @@ def test_ranks_of_one_host_get_nothing(
     assert main(["run", "-n", "2", "-H", "a:2", "--launcher", str(launcher), "./app"]) == 7
     assert "-x" not in launcher.with_name("arguments").read_text().splitlines()
     assert "all ranks are on a: nothing to plan" in capfd.readouterr().err
+
+
+def test_following_a_network_where_there_is_none_is_said(
+    launcher: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("THALWEG_FORCE", raising=False)
+    keep = launcher.with_name("kept.json")
+    words = ["run", "-n", "2", "-H", "a:2", "--launcher", str(launcher), "--adapt", "on"]
+    assert main([*words, "--keep-network", str(keep), "./app"]) == 7
+    *_, line = capfd.readouterr().err.splitlines()
+    assert line == (
+        "thalweg: --adapt on: nothing was planned, so no plans followed the network; "
+        f"{keep} isn't written"
+    )
+    assert not keep.exists()
+
+
+def test_a_kept_network_is_said(launcher: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    keep, net = launcher.with_name("kept.json"), launcher.with_name("net.json")
+    networks.write(networks.even_network(2, 1e-4, 1e8), net)
+    words = ["run", "-n", "2", "-H", "a,b", "--launcher", str(launcher), "--network", str(net)]
+    words += ["--plan", str(plan_beside(launcher)), "--adapt", "on", "--keep-network", str(keep)]
+    assert main([*words, "--no-record", "./app"]) == 7
+    first, *_, last = capfd.readouterr().err.splitlines()
+    assert first.startswith("thalweg: --adapt on with neither a record nor a trace: ")
+    assert last.startswith(f"thalweg: {keep} is the network as it was")
+    assert networks.read(keep) == networks.read(net)
 
 
 def test_a_matrix_is_checked_also_where_there_is_nothing_to_place(

@@ -10,12 +10,14 @@ from test_past_runs import APP, recorded
 from test_record import messages, part, write
 from test_run import launcher  # noqa: F401
 
-from thalweg import inputs, past_runs, record, recording, run_placement
+from thalweg import inputs, past_runs, planning, record, recording, run_placement, wisdom
 from thalweg.cli import main
 from thalweg.errors import UserError
 from thalweg.hosts import Host
+from thalweg.launcher import Launcher
 from thalweg.network import Network
 from thalweg.run_placement import Choice
+from thalweg.units import time_to_text
 
 HOSTS = [Host(name) for name in ("west0", "east0", "west1", "east1")]
 USUAL = [host.name for host in HOSTS]
@@ -95,6 +97,29 @@ def test_ranks_stay_in_blocks_where_the_launcher_needs_that(net: Network, tmp_pa
     assert changes == len(set(hosts)) - 1
 
 
+HALVES = "from,to,messages,bytes\n0,2,100,1e7\n1,3,100,1e7\n0,1,10,1000\n"
+
+
+def test_it_is_said_what_the_restriction_to_blocks_costs(net: Network, partners: Path) -> None:
+    partners.write_text(HALVES)
+    listed, usual = [Host("west0", 2), Host("east0", 2)], ["west0"] * 2 + ["east0"] * 2
+    choice = run_placement.choose(net, listed, usual, APP, partners, in_blocks=True)
+    assert choice and "saves 0%" in choice.objection
+    restriction, objection = run_placement.lines(choice)
+    assert "so only such blocks are placed: a rank's communication costs " in restriction
+    assert "a newer MPICH (-rankmap)" in restriction and "--write mpich-4" in restriction
+    assert objection.startswith("the launcher's order stays: ")
+    assert run_placement.as_json(choice)["restriction"] == restriction
+    free = run_placement.choose(net, listed, usual, APP, partners)
+    assert free and not free.restriction and not free.objection
+    # Where blocks are as good as any other placement there is nothing to say.
+    partners.write_text(PARTNERS)
+    choice = run_placement.choose(net, listed, usual, APP, partners, in_blocks=True)
+    assert choice and not choice.restriction
+    choice = run_placement.choose(net, HOSTS, USUAL, APP, partners, in_blocks=True)
+    assert choice and not choice.restriction and not choice.objection
+
+
 def test_an_earlier_run_gives_the_matrix(net: Network) -> None:
     assert run_placement.choose(net, HOSTS, USUAL, APP) is None
     recorded_partners("010000", seconds=200.0)
@@ -108,6 +133,51 @@ def test_an_earlier_run_gives_the_matrix(net: Network) -> None:
     recorded_partners("030000", seconds=1e5, dilation=1e3)
     choice = run_placement.choose(net, HOSTS, USUAL, APP)
     assert choice and not choice.objection
+
+
+def test_placing_must_not_take_longer_than_a_run_saves(net: Network, partners: Path) -> None:
+    recorded_partners("010000", seconds=200.0)
+    choice = run_placement.choose(net, HOSTS, USUAL, APP)
+    assert choice and not choice.objection
+    gain = choice.usual.total - choice.best.total
+    assert run_placement.weigh(choice, APP, gain) is choice
+    weighed = run_placement.weigh(choice, APP, 1000 * gain)
+    assert weighed.chosen is choice.usual and weighed.before is None
+    (line,) = run_placement.lines(weighed)
+    assert f"take {time_to_text(1000 * gain)}, more than the {time_to_text(gain)} that" in line
+    # Runs with other arguments may save more, and of a matrix it isn't known.
+    assert run_placement.weigh(choice, [APP[0], "--size=7", "b/c"], 1000 * gain) is choice
+    named = run_placement.choose(net, HOSTS, USUAL, APP, partners)
+    assert named and run_placement.weigh(named, APP, 1000 * gain) is named
+    # Where a lab is dilated, this machine's time passes faster than the network's.
+    recorded_partners("020000", seconds=200.0, dilation=2000)
+    choice = run_placement.choose(net, HOSTS, USUAL, APP)
+    assert choice and run_placement.weigh(choice, APP, 1000 * gain) is choice
+
+
+def test_planning_counts_where_it_is_known_how_long_it_takes(
+    net: Network, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorded_partners("010000", seconds=200.0)
+    mpich = Launcher(Path("mpiexec"), "mpich", "4.2")
+    monkeypatch.setitem(vars(mpich), "form", "mpich")
+
+    def chosen() -> Choice:
+        found = planning.choose(net, HOSTS, USUAL, mpich, APP, None)
+        assert found
+        return found
+
+    assert not chosen().objection
+    planning.make_plan(net, USUAL, "mpich")
+    assert not chosen().objection  # the other placement is planned for as fast
+    (key,) = [key for key in wisdom.load(wisdom.location()) if '"planning"' in key]
+    wisdom.add(wisdom.location(), key, b"1000")
+    found = chosen()
+    assert found.chosen is found.usual
+    said = " ".join(capsys.readouterr().err.split())
+    assert "order stays: mapping and planning for another placement take 16.7min, more than" in said
+    planning.make_plan(net, found.best.hosts, "mpich")
+    assert not chosen().objection  # it is remembered
 
 
 def test_what_gains_nothing_stays_in_the_launchers_order(net: Network, partners: Path) -> None:

@@ -16,8 +16,9 @@ import pytest
 
 from thalweg import binding, launch_files, mapping
 from thalweg.hosts import Host
+from thalweg.launch_files import Order
 
-HOSTS = [Host("n0", 3), Host("n1", 2), Host("n2", 2)]
+HOSTS = [Host("n10", 2), Host("n0", 3), Host("n2", 2), Host("n1", 2), Host("n01", 2)]
 CONFIGURATION = """
 ClusterName=test
 SlurmctldHost={machine}(127.0.0.1)
@@ -123,6 +124,20 @@ def binding_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[s
         yield environment
 
 
+def launched(order: Order, cluster: dict[str, str], ranks: int) -> list[str]:
+    """Starts ranks by srun and returns the host of each."""
+    done = subprocess.run(
+        ["srun", *order.options, "-n", str(ranks),
+         "sh", "-c", 'echo "rank=$SLURM_PROCID $SLURMD_NODENAME."'],
+        env={**os.environ, **cluster, **order.environment}, capture_output=True, text=True,
+        timeout=100, check=False,
+    )  # fmt: skip
+    found = re.findall(r"rank=(\d+) (\w+)\.", done.stdout)
+    by_rank = sorted((int(rank), host) for rank, host in found)
+    assert [rank for rank, _ in by_rank] == list(range(ranks)), done.stderr
+    return [host for _, host in by_rank]
+
+
 @pytest.mark.parametrize(
     "placement",
     [
@@ -137,15 +152,26 @@ def test_srun_starts_ranks_where_it_is_told(
 ) -> None:
     order = launch_files.order("slurm", HOSTS, placement, tmp_path / "hosts")
     order.write()
-    done = subprocess.run(
-        ["srun", *order.options, "-n", str(len(placement)),
-         "sh", "-c", 'echo "rank=$SLURM_PROCID $SLURMD_NODENAME."'],
-        env={**os.environ, **cluster, **order.environment}, capture_output=True, text=True,
-        timeout=100, check=False,
-    )  # fmt: skip
-    found = re.findall(r"rank=(\d+) (\w+)\.", done.stdout)
-    ranks = sorted((int(rank), host) for rank, host in found)
-    assert ranks == list(enumerate(placement)), done.stderr
+    assert launched(order, cluster, len(placement)) == placement
+
+
+@pytest.mark.parametrize(
+    "placement",
+    [
+        ["n2", "n1", "n1", "n2"],
+        ["n2", "n10", "n1", "n01", "n0", "n0", "n01", "n10", "n1", "n2"],
+        ["n10", "n2", "n0"],
+    ],
+    ids=["two hosts", "all hosts", "a rank each"],
+)
+def test_cray_renumbers_ranks_from_where_srun_starts_them(
+    cluster: dict[str, str], tmp_path: Path, placement: list[str]
+) -> None:
+    order = launch_files.order("cray", HOSTS, placement, tmp_path / "hosts")
+    order.write()
+    started = launched(order, cluster, len(placement))
+    new = [int(rank) for rank in (tmp_path / "hosts").read_text().split(",")]
+    assert dict(zip(new, started, strict=True)) == dict(enumerate(placement))
 
 
 @pytest.mark.skipif(not binding.has_hwloc(), reason="this build has no hwloc")

@@ -18,7 +18,7 @@ from thalweg.errors import UserError
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.network import Network, Trunk
-from thalweg.weather import Entry, History
+from thalweg.weather import Entry
 
 NAMES = ["a", "b", "c", "d"]
 LAUNCHER = Launcher(Path("/bin/mpirun"), "openmpi", "4.1")
@@ -184,14 +184,11 @@ def test_only_what_does_not_fit_is_calibrated_anew() -> None:
     networks.validate(trunk)
 
 
-def test_thresholds_and_shares() -> None:
+def test_thresholds() -> None:
     assert check_threshold("20%") == pytest.approx(0.2)
-    assert sampling.parse_share("0.1%") == pytest.approx(0.001)
     for bad in ("0%", "x", "-1%", "nan%"):
         with pytest.raises(UserError, match="percentage"):
             check_threshold(bad)
-        with pytest.raises(UserError, match="percentage"):
-            sampling.parse_share(bad)
 
 
 @pytest.mark.parametrize("hosts", [1, 2, 3, 16, 200])
@@ -422,35 +419,12 @@ def test_a_known_network_that_became_another_is_measured_anew(
 # Text and picture --------------------------------------------------------------------------------
 
 
-def rates(values: list[float]) -> History:
-    return History(NAMES, [entry(1e9 + HOUR * at, value) for at, value in enumerate(values)])
-
-
 def test_sparklines() -> None:
     assert weather_text.sparkline([]) == ""
     assert weather_text.sparkline([1, 8]) == "▁█"
     assert weather_text.sparkline([5, 5, 5]) == "▅▅▅"
     assert weather_text.sparkline([*range(1, 9)]) == weather_text.BARS
     assert len(weather_text.sparkline([1.0, 2.0] * 500)) == weather_text.WIDTH
-
-
-def test_changes_are_told_with_their_time() -> None:
-    lines = weather_text.lines(rates([1e6] * 20 + [4e6] * 10), 2e9)
-    ((at, line, before, after),) = weather_text.changed(lines)
-    assert (at, line.pair, line.quantity) == (1e9 + 20 * HOUR, ("a", "b"), "bandwidth")
-    assert (before, after) == pytest.approx((1e6, 4e6))
-
-
-def test_the_worst_host_of_an_hour_is_named() -> None:
-    series = [0.5e6 if at % 24 == 7 else 1e6 for at in range(24 * 10)]
-    begin = 86400 * 100
-    entries = [
-        Entry(begin + HOUR * at, "sample", {}, {("a", "b"): rate, ("c", "b"): 1e6})
-        for at, rate in enumerate(series)
-    ]
-    found = weather_text.worst_hosts(weather_text.lines(History(NAMES, entries), 2e9))
-    assert {hour: host for hour, (host, _) in found.items()} == {7: "a"}
-    assert found[7][1] == pytest.approx(2)
 
 
 def test_the_command_shows_draws_and_prints_json(
@@ -473,13 +447,10 @@ def test_the_command_shows_draws_and_prints_json(
     assert "nothing is known" in capsys.readouterr().out
 
 
-def test_watching_samples_pairs_in_turn(sampler: Sampler) -> None:
-    keep(network())
-    sampling.watch(NAMES, None, LAUNCHER, every=0.01, share=1.0, times=3)
-    assert len(sampler.asked) == 3
-    assert all(len(asked) == 1 for asked in sampler.asked)
-    assert len({asked[0] for asked in sampler.asked}) == 3
-    with pytest.raises(UserError, match="isn't known"):
-        sampling.watch(["x", "y"], None, LAUNCHER, every=1, share=1, times=1)
-    with pytest.raises(UserError, match="time between"):
-        sampling.watch(NAMES, None, LAUNCHER, every=0, share=1, times=1)
+def test_without_weather_nothing_is_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawing = tmp_path / "w.svg"
+    assert main(["weather", "-H", "x,y", "--picture", str(drawing)]) == 2
+    assert "there is no weather to draw yet" in capsys.readouterr().err
+    assert not drawing.exists()

@@ -1,5 +1,6 @@
 """Plans kept between runs."""
 
+import json
 import multiprocessing
 from collections.abc import Sequence
 from pathlib import Path
@@ -65,6 +66,21 @@ def test_what_was_planned_is_remembered(path: Path, net: Network, made: list[str
     table = wisdom.table(setting(net), [Kind.bcast])
     assert wisdom.table(setting(net), [Kind.bcast]) == table
     assert made == ["plan", "table"]
+
+
+def test_how_long_tables_take_is_known_for_as_many_ranks(path: Path, net: Network) -> None:
+    other = Setting(net, [0, 2, 1])
+    assert wisdom.seconds_of_table(other) == 0
+    wisdom.table(setting(net))
+    assert wisdom.seconds_of_table(setting(net)) == 0
+    (key,) = [key for key in wisdom.load(path) if key.startswith('{"planning"')]
+    assert 0 <= json.loads(wisdom.load(path)[key]) < 1000
+    wisdom.add(path, key, b"2.5")
+    assert wisdom.seconds_of_table(other) == 2.5
+    assert wisdom.seconds_of_table(setting(net)) == 0
+    assert wisdom.seconds_of_table(Setting(net, [0, 1])) == 0
+    wisdom.add(path, key, b"[]")
+    assert wisdom.seconds_of_table(other) == 0
 
 
 def test_what_differs_is_planned_anew(path: Path, net: Network, made: list[str]) -> None:

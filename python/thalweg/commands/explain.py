@@ -1,15 +1,15 @@
 """`thalweg explain`: why a plan was chosen, and what limits it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from thalweg import changes, console, events, explain, operations, races, record, units
 from thalweg.collective import neighborhoods, parse_kind
 from thalweg.errors import UserError
-from thalweg.files import is_file
+from thalweg.files import is_file, is_folder
 from thalweg.options import (
     Budget,
     CollectiveOption,
@@ -17,7 +17,6 @@ from thalweg.options import (
     Hosts,
     Json,
     Library,
-    Net,
     Ranks,
     Root,
     Seed,
@@ -32,7 +31,14 @@ app = typer.Typer(add_completion=False)
 
 @app.command(name="explain")
 def command(
-    net: Net,
+    net: Annotated[
+        Path,
+        typer.Argument(
+            metavar="NET|RUN",
+            help="A network file, or a scenario: its file, or its name in the lab; or the folder "
+            "of a run.",
+        ),
+    ],
     collective: Collective = None,
     size: Size = None,
     ranks: Ranks = None,
@@ -48,9 +54,10 @@ def command(
 ) -> int:
     """Say why a plan was chosen: candidates, predicted times, the bound, the critical path.
 
-    With the folder of a run's record in place of the network: which plans raced against the MPI
-    library's own collectives in that run, which won, and where predictions were wrong; of one
-    collective and size only, if they are named.
+    With the folder of a run in place of the network: what happened to its plans. At which call a
+    change of the network was noticed, what explains it, which plan replaced which and what that
+    won (of runs with --adapt on); which plans raced against the MPI library's own collectives,
+    which won, and where predictions were wrong. A collective and a size restrict that to theirs.
 
     Example: [bold]thalweg explain net.json allgather 1MB[/bold]
     """
@@ -58,6 +65,7 @@ def command(
     wanted_size = said_once(size, size_option, "size")
     if is_file(net / "summary.json"):
         return _explain_run(net, name, wanted_size, json)
+    _refuse_unended(net)
     if name is None:
         raise UserError("explain what? Name a collective, as in: thalweg explain NET bcast 8MB")
     length = wanted_size or "1MB"
@@ -71,6 +79,28 @@ def command(
     else:
         console.show(*explain.parts(plan))
     return 0
+
+
+def _refuse_unended(folder: Path) -> None:
+    """Raises UserError for the folder of a run without a summary, as of one that was killed."""
+    is_record = is_file(folder / "run.json")
+    is_traced = is_folder(folder) and any(folder.glob("rank-*.events"))
+    if not (is_record or is_traced):
+        return
+    if is_record and not (found := record.read(folder)).unfinished and not found.missing:
+        raise UserError(
+            f"{folder}: the record of a run without its summary.json, which world rank 0 wrote "
+            "where it ran: copy it here"
+        )
+    can_do = [f"`thalweg report {folder}` shows what its calls took"]
+    if is_record:
+        can_do.append(f"`thalweg show {folder}` what its ranks sent")
+    if is_traced:
+        can_do.append(f"`thalweg analyse {folder}` says why calls took that")
+    raise UserError(
+        f"{folder}: the {'record' if is_record else 'trace'} of a run that didn't end, or hasn't "
+        f"yet, and so has no summary of races and changes; {', '.join(can_do)}"
+    )
 
 
 def _explain_run(folder: Path, collective: str | None, size: str | None, json: bool) -> int:
@@ -94,12 +124,22 @@ def _explain_run(folder: Path, collective: str | None, size: str | None, json: b
         console.show_json({"races": found, "changes": changed})
         return 0
     dilation = record.dilation_of(summary)
-    for change in changed:
-        console.show("\n".join(changes.story(change, dilation)))
+    asked = f" of a {collective}" if collective else ""
+    asked += f" of {size}" if size else ""
+    for each in changed:
+        _show_lines(changes.story(each, dilation))
+    for each in found:
+        _show_lines(races.story(each, dilation))
     if not found:
-        asked = f" of a {collective}" if collective else ""
-        asked += f" of {size}" if size else ""
-        console.show(f"no race{asked} in run {folder} came to a verdict")
-    for race in found:
-        console.show("\n".join(races.story(race, dilation)))
+        console.show_line(f"no race{asked} in run {folder} came to a verdict")
+    if not changed:
+        console.show_line(
+            f"no change of plans{asked} was tried in run {folder}; plans follow the network only "
+            "with --adapt on"
+        )
     return 0
+
+
+def _show_lines(lines: Sequence[str]) -> None:
+    for each in lines:
+        console.show_line(each)

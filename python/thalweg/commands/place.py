@@ -110,7 +110,8 @@ def command(
             f"a run of {ranks} ranks"
         )
     net = _network(program, found, network)
-    listed = host_lists.parse(hosts) if hosts else placement.usual_hosts(net, found.matrix.ranks)
+    usual = placement.usual_hosts(net, found.matrix.ranks)
+    listed = usual if hosts is None else host_lists.parse(hosts)
     slots, in_order = placement.slots_of(net, listed, found.matrix.ranks)
     seconds = units.parse_time(migration)
     pinned = _pinned(net, pin or [])

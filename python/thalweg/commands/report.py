@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from thalweg import console, inputs, record, runs
+from thalweg import console, events, inputs, record, runs
 from thalweg.analysis import findings
 from thalweg.analysis.tables import Run
 from thalweg.errors import UserError
-from thalweg.files import check_output, is_folder, parse_json, read_text, write_file
+from thalweg.files import check_output, is_file, is_folder, parse_json, read_text, write_file
 from thalweg.options import Hosts, Json, Library, Ranks, RunNetwork
 from thalweg.question import Question
 from thalweg.report import comparison, network_parts, run_page
@@ -60,6 +60,7 @@ def command(
     else:
         if network:
             raise UserError("--network is for a run's page: name one network, or a run's folder")
+        _check_network(subjects[0])
         setting = Question(subjects[0], ranks, hosts, mpi).answerable()
         tables = _results(results) if results else []
         with console.progress(f"planning for {len(setting.placement)} ranks"):
@@ -73,6 +74,19 @@ def command(
     return 0
 
 
+def _check_network(path: Path) -> None:
+    """Raises UserError for a file that is plainly no network, with what else may be named."""
+    if path.suffix == ".cbor" or not is_file(path):
+        return
+    text = read_text(path, f"{path}").lstrip()
+    if text and not text.startswith(("{", "[")):
+        raise UserError(
+            f"{path}: a report is about the folder of a run, or of two to compare, a network file "
+            "or a scenario of the lab, and this is none of them; `thalweg place` and `thalweg show "
+            "--matrix bytes` take matrices of messages"
+        )
+
+
 def _of_runs(folders: Sequence[Path], network: Path | None, hosts: str | None) -> Page:
     sides = [_side(folder, network, hosts) for folder in folders]
     if len(sides) == 2:
@@ -83,7 +97,18 @@ def _of_runs(folders: Sequence[Path], network: Path | None, hosts: str | None) -
     own = folders[0] / "network.json"
     if net is None and (network or own.is_file()):
         net = inputs.network(network or own)
-    return run_page.page(side.name, side.record, found, net, why_not)
+    summary, faults = _summary(folders[0])
+    return run_page.page(side.name, side.record, found, net, why_not, summary, faults)
+
+
+def _summary(folder: Path) -> tuple[dict[str, Any] | None, list[str]]:
+    """Returns a run's summary, if it has one, or what is wrong with it."""
+    if not is_file(folder / "summary.json"):
+        return None, []
+    try:
+        return events.read_summary(folder), []
+    except UserError as error:
+        return None, [f"Which plans raced or changed can't be said: {error}."]
 
 
 def _side(folder: Path, network: Path | None, hosts: str | None) -> tuple[Side, str]:
@@ -91,14 +116,14 @@ def _side(folder: Path, network: Path | None, hosts: str | None) -> tuple[Side, 
     recorded = record.read(folder) if (folder / "run.json").is_file() else None
     if recorded is not None and not any(folder.glob("rank-*.events")):
         return Side(folder.name, recorded, None), ""
-    events: Run | None = None
+    found: Run | None = None
     try:
-        events = runs.read(folder, network, hosts)
+        found = runs.read(folder, network, hosts)
     except UserError as error:
         if recorded is None:
             raise
         return Side(folder.name, recorded, None), f"The events can't be used: {error}."
-    return Side(folder.name, recorded, events), ""
+    return Side(folder.name, recorded, found), ""
 
 
 def _results(path: Path) -> list[dict[str, Any]]:

@@ -93,10 +93,16 @@ def command(
     """
     if watch and no_record:
         raise UserError("--watch reads the run record: leave out --no-record")
-    if keep_network:
-        from thalweg import changes
+    if adapt == "on" or keep_network:
+        from thalweg import kept_network
 
-        changes.check_keep_network(keep_network, adapts=adapt == "on")
+        kept_network.check_options(
+            keep_network,
+            adapts=adapt == "on",
+            races=race == "on",
+            recorded=trace is not None or not no_record,
+            knows_network=network is not None or plan is None,
+        )
     wanted = _wanted_folder(record, no_record, events)
     _check_placement(matrix, no_placement, plan, program)
     caution = Caution(verify, check_threshold(recalibrate), start)
@@ -135,10 +141,6 @@ def command(
         from thalweg import races
 
         races.keep(prepared.plan, summary, prepared.ranks)
-    if keep_network and prepared.network:
-        from thalweg import changes
-
-        changes.keep_network(prepared.network, summary, keep_network)
     if json:
         console.show_json(
             {"command": words, "status": status, "plan": _text(prepared.plan)}
@@ -151,7 +153,20 @@ def command(
         console.note(summary_line(summary))
         if came_of_it:
             console.note(came_of_it)
+    if adapt == "on":
+        _follow_network(prepared, summary, keep_network)
     return status
+
+
+def _follow_network(
+    prepared: Preparation, summary: dict[str, Any] | None, keep: Path | None
+) -> None:
+    """Keeps the network that plans followed to, if that is wanted, and says if none could."""
+    from thalweg import kept_network
+
+    planned = prepared.plan is not None
+    if said := kept_network.what_came_of_it(prepared.network, summary, keep, planned=planned):
+        console.note(said)
 
 
 def _check_placement(

@@ -1,18 +1,35 @@
 """`thalweg weather`: the history of a network and its forecast, and samples in the background."""
 
+import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
-from thalweg import console, inputs, picture, record, sampling, units, weather, weather_text
+from thalweg import (
+    console,
+    inputs,
+    paths,
+    picture,
+    record,
+    units,
+    weather,
+    weather_findings,
+    weather_text,
+    weather_watch,
+)  # fmt: skip
 from thalweg.errors import UserError
 from thalweg.files import check_output, is_file, is_folder
+from thalweg.network import Network
 from thalweg.options import Hostfile, Hosts, Json, Launcher, Mpi
 from thalweg.preparation import Request, choose_hosts, choose_launcher
 
 app = typer.Typer(add_completion=False)
+
+SHARE = "0.1%"
 
 
 @app.command(name="weather")
@@ -32,8 +49,11 @@ def command(
         str | None, typer.Option(help="Sample a few pairs each so often, such as 10min.")
     ] = None,
     share: Annotated[
-        str, typer.Option(help="With --watch: the most of a host's rate that samples may take.")
-    ] = "0.1%",
+        str | None,
+        typer.Option(
+            help=f"With --watch: the most of the time that samples may take (default {SHARE})."
+        ),
+    ] = None,
     times: Annotated[
         int | None, typer.Option(min=1, help="With --watch: end after so many samples.")
     ] = None,
@@ -47,34 +67,74 @@ def command(
 
     Example: [bold]thalweg weather -H node[0-15][/bold]
     """
+    if what and (hosts or hostfile):
+        raise UserError(f"{what} and hosts are given; leave out one")
+    request = Request(hosts=hosts, hostfile=hostfile, launcher=launcher, mpi=mpi)
+    if watch:
+        _refuse(
+            {"--picture": output, "--json": json}, "doesn't go with --watch, which only samples"
+        )
+        _watch(what, request, watch, share or SHARE, times)
+        return 0
+    _refuse(
+        {"--share": share, "--times": times, "--launcher": launcher, "--mpi": mpi},
+        "is for samples; add --watch 10min, or leave it out",
+    )
+    _show(what, request, output, json=json)
+    return 0
+
+
+def _refuse(options: dict[str, object], why: str) -> None:
+    """Raises UserError if one of the options is given."""
+    for name, value in options.items():
+        if value:
+            raise UserError(f"{name} {why}")
+
+
+def _watch(what: Path | None, request: Request, every: str, share: str, times: int | None) -> None:
+    names = _hosts(what) if what else [host.name for host in choose_hosts(request)]
+    with _ended_by_signals():
+        weather_watch.watch(
+            names,
+            what if what and is_file(what) else None,
+            choose_launcher(request),
+            every=units.parse_time(every),
+            share=weather_watch.parse_share(share),
+            times=times,
+        )
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Lets SIGTERM and SIGHUP end the work as Ctrl-C does: files and processes are cleaned up."""
+
+    def end(number: int, _: object) -> NoReturn:
+        signal.signal(number, signal.SIG_IGN)
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _show(what: Path | None, request: Request, output: Path | None, *, json: bool) -> None:
     if output:
         check_output(output, f"weather {output}")
         picture.check_name(output)
-    request = Request(hosts=hosts, hostfile=hostfile, launcher=launcher, mpi=mpi)
-    if watch:
-        sampling.watch(
-            [host.name for host in choose_hosts(request)] if not what else _hosts(what),
-            what if what and is_file(what) else None,
-            choose_launcher(request),
-            every=units.parse_time(watch),
-            share=sampling.parse_share(share),
-            times=times,
-        )
-        return 0
-    if what and (hosts or hostfile):
-        raise UserError(f"{what} and hosts are given; leave out one")
     names = _hosts(what) if what else [host.name for host in choose_hosts(request)]
     history = weather.load(names)
-    found = weather_text.lines(history, time.time())
+    found = weather_findings.lines(history, time.time())
     if output:
         picture.write(output, weather_text.picture(history, found))
     if json:
         console.show_json(weather_text.as_json(history, found))
-    else:
-        console.show(*weather_text.parts(history, found))
-        if output:
-            console.show(f"written to {output}")
-    return 0
+        return
+    console.show(*weather_text.parts(history, found, _network(what, names)))
+    if output:
+        console.show(f"written to {output}")
 
 
 def _hosts(what: Path) -> list[str]:
@@ -82,3 +142,15 @@ def _hosts(what: Path) -> list[str]:
     if is_folder(what):
         return list(record.read(what).hosts)
     return [host.name for host in inputs.network(what).hosts]
+
+
+def _network(what: Path | None, names: list[str]) -> Network | None:
+    """Returns the network file that is given, or what the cache has; None if there is none."""
+    if what and not is_folder(what):
+        return inputs.network(what)
+    path = paths.network(names)
+    try:
+        return inputs.network(path) if path.is_file() else None
+    except UserError as error:
+        console.note(str(error))
+        return None

@@ -168,8 +168,9 @@ def drawing(caption: str, svg: str, description: str, *, link: str = "", note: s
     }
 
 
-def path(caption: str, steps: Sequence[tuple[str, str, float]], *, note: str = "") -> Block:
-    """Steps that lead from one to the next: each a name, a remark, and a share from 0 to 1."""
+def path(caption: str, steps: Sequence[tuple[str, str, float | None]], *, note: str = "") -> Block:
+    """Steps that lead from one to the next: each a name, a remark, and a share from 0 to 1, or
+    none."""
     return {
         "kind": "path",
         "caption": caption,

@@ -1,7 +1,8 @@
 """The page of a run: from its record, its events, or both."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from thalweg import hierarchy, operations, plan_picture, record, units
 from thalweg.analysis import words
@@ -17,6 +18,7 @@ from thalweg.report import (
     placement_parts,
     record_parts,
     run_lead,
+    story_parts,
     tree_parts,
 )
 from thalweg.report.elements import Page, Section
@@ -28,10 +30,14 @@ def page(
     findings: Findings | None,
     network: Network | None,
     why_not: str = "",
+    summary: Mapping[str, Any] | None = None,
+    faults: Sequence[str] = (),
 ) -> Page:
     """Returns a run's page. `run` is None for a folder of --trace, which has no record; `findings`
-    is None without events, and `why_not` says why."""
-    sections = [*_calls(run, findings), *_inside(findings)]
+    is None without events, and `why_not` says why. `faults`: what else couldn't be read."""
+    sections = [
+        *_calls(run, findings), *story_parts.sections(summary), *_inside(findings)
+    ]  # fmt: skip
     if run is not None:
         if findings is None:
             rows = record_parts.ranks(run, ())
@@ -50,7 +56,7 @@ def page(
         title,
         *_first_screen(run, findings, why_not),
         sections,
-        warnings=run_lead.warnings(run) if run else [],
+        warnings=[*(run_lead.warnings(run) if run else []), *faults],
         about=_about(run, findings),
     )
 

@@ -12,12 +12,15 @@ namespace thalweg::runtime {
 void PlanningThread::start(std::shared_ptr<const Observations> seen) {
   stop();
   _is_cancelled = false;
-  _answer = Replanning::busy;
   _result = {};
+  _has_failed = seen == nullptr;
+  if (_has_failed) return;
+  _answer = Replanning::busy;
   try {
     const NoSignals none;
     _thread = std::thread([this, seen = std::move(seen)] { run(*seen); });
   } catch (const std::exception&) {
+    _has_failed = true;
     _answer = Replanning::nothing;
   }
 }
@@ -36,7 +39,8 @@ void PlanningThread::run(const Observations& seen) {
       _bytes.assign(reinterpret_cast<const char*>(made.data()), made.size());
       answer = static_cast<std::int64_t>(_bytes.size());
     }
-  } catch (const std::exception&) { // no memory: the plans stay
+  } catch (const std::exception&) {
+    _has_failed = true;
     _result.changes.clear();
   }
   _answer = answer;

@@ -20,12 +20,15 @@ public:
   PlanningThread& operator=(const PlanningThread&) = delete;
   ~PlanningThread() { stop(); }
   /// Begins. Without memory or a thread nothing is worth it. Requires that nothing goes on.
+  /// @param seen null: there was no memory for it
   void start(std::shared_ptr<const Observations> seen);
   /// Returns the bytes of a table, or what Replanning::record() has for the leader otherwise.
   [[nodiscard]] std::int64_t answer() const;
   /// Hands out what was found. Requires that the answer isn't `busy`.
   [[nodiscard]] Replan take_result() { return std::exchange(_result, {}); }
   [[nodiscard]] const std::string& bytes() const { return _bytes; }
+  /// Whether it couldn't plan, for lack of memory or of a thread. Requires the same.
+  [[nodiscard]] bool has_failed() const { return _has_failed; }
   /// Lets nothing be worth it, soon.
   void cancel() { _is_cancelled = true; }
   /// Cancels, and waits until the plan that is being made is ready.
@@ -39,6 +42,7 @@ private:
   std::atomic<bool> _is_cancelled{false};
   Replan _result;
   std::string _bytes;
+  bool _has_failed = false;
 };
 
 } // namespace thalweg::runtime

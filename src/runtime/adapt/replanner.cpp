@@ -119,6 +119,14 @@ std::string Replanner::ended() {
   if (outcome == Replanning::Outcome::none || !leads() || _attempts.empty()) return {};
   Attempt& attempt = _attempts.back();
   attempt.outcome = outcome;
+  if (outcome == Replanning::Outcome::nothing_better && _thread->has_failed()) {
+    attempt.outcome = Replanning::Outcome::no_memory;
+    _observations.reset();
+    return std::exchange(_said_failure, true)
+               ? ""
+               : "rank 0 couldn't plan anew, for lack of memory or of a thread; the plans stay as "
+                 "they are";
+  }
   if ((attempt.is_recovery || !_state.is_confirmed()) &&
       outcome == Replanning::Outcome::nothing_better) {
     _attempts.pop_back(); // as was to be expected
@@ -173,7 +181,7 @@ void Replanner::look_at(Races& races, std::size_t at) {
     const std::int64_t now_ns = races.elapsed_ns();
     // A recovery may make calls take less, but not so clearly that they drift.
     if ((!watch.is_slower() && _state.look_for_recovery(at, now_ns)) ||
-        (!watch.is_off() && _state.improve(at, now_ns)))
+        (!watch.is_off() && watch.cost_ns() > 0 && _state.improve(at, now_ns)))
       return begin_attempt(races, at);
     forget(at);
     if (watch.begins_to_be_off() && watch.is_slower() && _state.suspect(at, true, now_ns, false))
@@ -350,14 +358,15 @@ void Replanner::begin_collection(MPI_Comm comm) {
 }
 
 void Replanner::start_planning() {
-  _thread->stop(); // Its answer is that nothing is better, unless it is started.
-  if (_observations == nullptr) return;
+  _thread->stop();
   try {
-    _observations->since.resize(sums_of_pairs());
-    std::memcpy(static_cast<void*>(_observations->since.data()), _all_sums.data(),
-                sums_of_pairs() * sizeof(PairTimes));
+    if (_observations != nullptr) {
+      _observations->since.resize(sums_of_pairs());
+      std::memcpy(static_cast<void*>(_observations->since.data()), _all_sums.data(),
+                  sums_of_pairs() * sizeof(PairTimes));
+    }
   } catch (const std::bad_alloc&) {
-    return;
+    _observations.reset();
   }
   _thread->start(_observations);
 }

@@ -110,6 +110,7 @@ private:
   std::unique_ptr<PlanningThread> _thread;
   std::shared_ptr<Observations> _observations;
   std::vector<Attempt> _attempts;
+  bool _said_failure = false;
   bool _compares = false; ///< the plans that were adopted haven't been compared with those before
   /// Of a call: before a drift was noticed last, and then.
   std::int64_t _usual_ns = 0, _cost_before_ns = 0;

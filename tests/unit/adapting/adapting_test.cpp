@@ -265,6 +265,23 @@ TEST_CASE("a broadcast that follows a gather gets no plan for broadcasts in a ro
   }
 }
 
+TEST_CASE("a leader without memory for planning leaves the plans, and says so once") {
+  const Network calm = three_sites();
+  const Network worse =
+      runtime::changed(calm, std::vector<Cause>{ten_times(What::trunk, 4)}, Quantity::bandwidth);
+  const Plans plans = test::plans_for(calm, {sum}, calm);
+  Story story = story_of(calm, {sum}, 1);
+  story.calls = 2 * calls_in(phase_s, story, plans);
+  story.changes = {{0, calm}, {story.calls / 2, worse}};
+  story.planning_s.reset();
+  const Run follows = test::run(story, Mode::follows, plans);
+  CHECK(follows.alike);
+  CHECK(follows.adopted.empty());
+  REQUIRE(follows.attempts.size() >= 2);
+  CHECK(follows.attempts.front().outcome == runtime::Replanning::Outcome::no_memory);
+  CHECK(follows.said.size() == 1);
+}
+
 TEST_CASE("a link that comes and goes costs little more than the best plans for it") {
   const Network calm = three_sites();
   for (const Shapes& shapes : {Shapes{sum}, Shapes{bcast}, Shapes{bcast, sum}}) {

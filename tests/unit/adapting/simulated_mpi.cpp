@@ -67,7 +67,7 @@ int wait_for(MPI_Request* request, MPI_Status* /*status*/) {
 
 } // namespace
 
-SimulatedMpi::SimulatedMpi(std::size_t ranks, double latency_s, double planning_s)
+SimulatedMpi::SimulatedMpi(std::size_t ranks, double latency_s, std::optional<double> planning_s)
     : _latency_s(latency_s), _planning_s(planning_s), _times(ranks), _offsets_ns(ranks),
       _begun(ranks) {
   simulated = this;
@@ -132,10 +132,12 @@ std::int64_t observe::Calibration::to_ns(Ticks ticks) const { return ticks; }
 /// Plans at once; the answer comes later.
 void PlanningThread::start(std::shared_ptr<const Observations> seen) {
   const std::shared_ptr<const Observations> own = std::move(seen);
+  const std::optional<double> planning_s = test::simulated->planning_s();
   _is_cancelled = false;
+  _has_failed = own == nullptr || !planning_s;
+  if (_has_failed) return;
   run(*own);
-  test::ready_ns[this] =
-      observe::monotonic_ns() + static_cast<std::int64_t>(test::simulated->planning_s() * 1e9);
+  test::ready_ns[this] = observe::monotonic_ns() + static_cast<std::int64_t>(*planning_s * 1e9);
 }
 
 void PlanningThread::run(const Observations& seen) {

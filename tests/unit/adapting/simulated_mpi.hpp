@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 /// An MPI library of simulated ranks, of which one at a time runs: what the code that adapts plans
@@ -15,8 +16,8 @@ namespace thalweg::test {
 class SimulatedMpi {
 public:
   /// @param latency_s of a reduction or a broadcast of few bytes, once all have begun it
-  /// @param planning_s what planning takes
-  SimulatedMpi(std::size_t ranks, double latency_s, double planning_s);
+  /// @param planning_s what planning takes; none: there is no memory for it
+  SimulatedMpi(std::size_t ranks, double latency_s, std::optional<double> planning_s);
   SimulatedMpi(const SimulatedMpi&) = delete;
   SimulatedMpi& operator=(const SimulatedMpi&) = delete;
   ~SimulatedMpi();
@@ -31,7 +32,7 @@ public:
   }
   /// Returns what the clock of the current rank shows.
   [[nodiscard]] std::int64_t clock_ns() const;
-  [[nodiscard]] double planning_s() const { return _planning_s; }
+  [[nodiscard]] std::optional<double> planning_s() const { return _planning_s; }
 
   /// Begins the current rank's next nonblocking collective. Returns its number.
   /// @param reduces combines the ranks' data; null: all get rank 0's
@@ -48,7 +49,8 @@ private:
     double last_s = 0; ///< when the last rank began
   };
   std::size_t _current = 0;
-  double _latency_s, _planning_s;
+  double _latency_s;
+  std::optional<double> _planning_s;
   std::vector<double> _times;
   std::vector<std::int64_t> _offsets_ns;
   std::vector<std::size_t> _begun; ///< operations, by rank

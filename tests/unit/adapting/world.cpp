@@ -154,7 +154,10 @@ private:
     it.epochs->before_call({});
     if (!it.replanner) return;
     if (it.epochs->races.epochs() != before) it.replanner->look(it.epochs->races);
-    it.replanner->before_call({}, it.epochs->races, *it.chooser, !it.epochs->is_open());
+    say(it.replanner->before_call({}, it.epochs->races, *it.chooser, !it.epochs->is_open()));
+  }
+  void say(std::string text) {
+    if (!text.empty()) _run.said.push_back(std::move(text));
   }
   Race* race_of(SimulatedRank& it, const runtime::Prediction& prediction) {
     const RaceKey key = key_of(shape());
@@ -243,7 +246,8 @@ private:
         it.epochs->finish();
         if (it.replanner) it.replanner->look(it.epochs->races);
       }
-      if (replans) it.replanner->go_on({}, it.epochs->races, *it.chooser, !it.epochs->is_open());
+      if (replans)
+        say(it.replanner->go_on({}, it.epochs->races, *it.chooser, !it.epochs->is_open()));
     }
   }
 

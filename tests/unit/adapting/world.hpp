@@ -33,7 +33,7 @@ struct Story {
   std::vector<Change> changes;
   double flap_s = 0; ///< above 0: the networks take turns of so many seconds instead
   std::size_t calls = 0;
-  double planning_s = 3;
+  std::optional<double> planning_s = 3; ///< none: the leader has no memory for it
   /// Most of what a rank computes between two calls, at random, apart from each other.
   double skew_s = 1e-3;
   /// What a call may take longer than simulated, at random, as a fraction.
@@ -51,6 +51,7 @@ struct Run {
   std::vector<std::uint64_t> epochs; ///< that had ended before each call
   std::vector<runtime::Attempt> attempts;
   std::vector<std::size_t> adopted; ///< calls at which another table came into force
+  std::vector<std::string> said;    ///< to the user
   std::size_t native_calls = 0;
   bool alike = true; ///< all ranks always executed the same
   /// Returns what the calls from one on to before another took.

@@ -36,8 +36,9 @@ function showDrawing(block) {
 
 function showPath(block) {
   const steps = block.steps.map(([name, remark, share]) => {
-    const bar = make("div", { class: "share", style: `--share:${100 * share}%`, "aria-hidden": "true" });
-    return make("li", {}, make("div", { class: "step" }, make("b", {}, name), make("small", {}, remark), bar));
+    const step = make("div", { class: "step" }, make("b", {}, name), make("small", {}, remark));
+    if (share !== null) step.append(make("div", { class: "share", style: `--share:${100 * share}%`, "aria-hidden": "true" }));
+    return make("li", {}, step);
   });
   const figure = make("figure", { class: "path" }, make("figcaption", {}, block.caption), make("ol", {}, ...steps));
   if (block.note) figure.append(make("p", { class: "note" }, block.note));

@@ -1,0 +1,157 @@
+"""The network that plans followed to: what a run found of it, in a network file.
+
+Also checks, before a run and after it, whether plans could follow at all.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from thalweg import changes, console
+from thalweg import network as networks
+from thalweg.changes import Change
+from thalweg.errors import UserError
+from thalweg.files import check_output, writing
+from thalweg.network import Host, Network, Trunk
+
+CHANGING = ("latency", "bandwidth", "hosts", "trunks")
+"""What of a network an attempt may change."""
+
+
+def check_options(
+    keep: Path | None, *, adapts: bool, races: bool, recorded: bool, knows_network: bool
+) -> None:
+    """Raises UserError if plans can't follow the network, or it can't be kept, as the user wants.
+
+    `recorded`: or traced; a note says what isn't noticed without. `knows_network`: whether there is
+    a network to begin with.
+    """
+    if keep and not adapts:
+        raise UserError("--keep-network: plans follow the network only with --adapt on")
+    if adapts and not races:
+        raise UserError("--adapt on: only plans that race follow the network; leave out --race off")
+    for name in ("THALWEG_RACE", "THALWEG_ADAPT") if adapts else ():
+        if os.environ.get(name) in ("", "0"):
+            raise UserError(f"--adapt on: the environment has {name} off; unset {name}")
+    if keep and not knows_network:
+        raise UserError("--keep-network: name the network that --plan is for, by --network")
+    if adapts and not recorded:
+        console.note(
+            "--adapt on with neither a record nor a trace: clocks aren't compared, so broadcasts "
+            "and other rooted collectives don't show changes of the network"
+        )
+    if keep:
+        check_output(keep, f"network {keep}")
+
+
+def what_came_of_it(
+    source: Path | None, summary: Mapping[str, Any] | None, keep: Path | None, *, planned: bool
+) -> str | None:
+    """Keeps the network that a run with --adapt on ended with, if it is wanted.
+
+    Returns a sentence if nothing could follow it, or on what is kept.
+    """
+    if why_not := _why_not(summary, planned=planned, kept=keep is not None):
+        return f"--adapt on: {why_not}" + (f"; {keep} isn't written" if keep else "")
+    if keep is None or source is None:
+        return None
+    lines = keep_network(source, summary, keep)
+    if not lines:
+        return f"{keep} is the network as it was: no plans were kept that follow a change of it"
+    return f"{keep} is the network with what the run found: {'; '.join(lines)}"
+
+
+def _why_not(summary: Mapping[str, Any] | None, *, planned: bool, kept: bool) -> str:
+    if not planned:
+        return "nothing was planned, so no plans followed the network"
+    if summary is None:
+        return "the run left no summary here, so what changed isn't known" if kept else ""
+    if reason := summary.get("everything_native"):
+        return f"everything was native ({reason}), so no plans followed the network"
+    return ""
+
+
+def changed_network(net: Network, found: list[Change]) -> list[str]:
+    """Changes a network as the plans that were kept took it to have changed.
+
+    Returns a line for each cause and each recovery. After a recovery it is as it was before the
+    change of plans that had avoided what became slower. Raises UserError for another network.
+    """
+    lines: list[str] = []
+    before = _copy(net)
+    place = {host.name: at for at, host in enumerate(net.hosts)}
+    for change in found:
+        if change["adopted"] == 0 or change["outcome"] != "adopted":
+            continue
+        was = _copy(net)
+        if change.get("recovery"):
+            for name in CHANGING:
+                setattr(net, name, getattr(before, name))
+            lines.append("as before the last change of plans")
+        else:
+            for cause in change["causes"]:
+                _apply(net, cause, change["quantity"], place)
+                lines.append(changes.cause_text(cause, change["quantity"]))
+        before = was
+    return lines
+
+
+def _copy(net: Network) -> Network:
+    return networks.from_json(networks.to_json(net), "the network before a change")
+
+
+def keep_network(source: Path, summary: Mapping[str, Any] | None, output: Path) -> list[str]:
+    """Writes the network that a run ended with; returns what changed. Raises UserError."""
+    net = networks.read(source)
+    lines = changed_network(net, changes.of(summary))
+    if lines:
+        net.measured_with = f"{net.measured_with}; a run found: {', '.join(lines)}"
+    with writing(f"network {output}", "name another file"):
+        networks.write(net, output)
+    return lines
+
+
+def _apply(net: Network, cause: Mapping[str, Any], quantity: str, place: dict[str, int]) -> None:
+    if unknown := {*cause["from"], *cause["to"]} - place.keys():
+        raise UserError(
+            f"the run's plans were for a network with a host {min(unknown)}, which --network lacks"
+        )
+    starts, ends = ([place[name] for name in cause[side]] for side in ("from", "to"))
+    matrix = getattr(net, quantity).copy()
+    for a in starts:
+        for b in ends:
+            if a == b:
+                continue
+            if quantity == "bandwidth":
+                matrix[a, b] /= cause["factor"]
+            else:
+                matrix[a, b] = max(matrix[a, b] / 100, matrix[a, b] + cause["excess"])
+    setattr(net, quantity, matrix)
+    if quantity != "bandwidth":
+        return
+    factor, what = cause["factor"], cause["what"]
+    net.hosts = [
+        Host(
+            host.name,
+            host.egress / (factor if what == "egress" and starts == [at] else 1),
+            host.ingress / (factor if what == "ingress" and ends == [at] else 1),
+        )
+        for at, host in enumerate(net.hosts)
+    ]
+    net.trunks = [
+        Trunk(
+            trunk.name,
+            trunk.from_,
+            trunk.to,
+            trunk.capacity / (factor if _is_through(cause, trunk, starts, ends) else 1),
+            trunk.senders,
+        )
+        for trunk in net.trunks
+    ]
+
+
+def _is_through(cause: Mapping[str, Any], trunk: Trunk, starts: list[int], ends: list[int]) -> bool:
+    if cause["what"] not in ("trunk", "sites"):
+        return False
+    return set(trunk.from_) <= set(starts) and set(trunk.to) <= set(ends)

@@ -1,0 +1,88 @@
+"""Where each number of the README.md and of docs/papers.md comes from, for check_numbers.py.
+
+A claim is known by how it begins or by its figure. Its numbers are listed in the order in which it
+has them: cells, sentences and formulas of the pages that it links, and settings and numbers of the
+papers, which are `given` as they are printed. Whoever words a claim anew keeps its list in step.
+"""
+
+from claims_of_cloudmap import CLOUDMAP
+from claims_of_papers import BONGO, CMPI, HLOT, MATSUDA
+from page_numbers import (
+    Claims,
+    Source,
+    all_of,
+    cells,
+    column,
+    fewest_samples,
+    formula,
+    given,
+    kinds,
+    least,
+    missing,
+    note,
+)
+
+BUILDS = ["openmpi-4.1", "mpich-4.0"]
+MET = "lies above *x. That is so in # of # cells that were measured"
+
+
+def predictions(*labels: str) -> Source:
+    """How many there are with these labels."""
+    measured = column("prediction-64KB-1MB", "measured", *labels)
+    return formula(lambda *all: len(all), measured, unit="")
+
+
+README: Claims = {
+    "- Predictions may be wrong,": [given("2 %")],
+    "On networks emulated by the lab,": [
+        given("16"),
+        fewest_samples("headline", dilation=4.0),
+        least(
+            fewest_samples("cells", scenario="two-sites", collective="reduce"),
+            fewest_samples("cells", scenario="cloud"),
+        ),
+        given("8", "2"),
+    ],
+    "`two-sites`:": [given("100", "10 ms")],
+    "`even`:": [given("16")],
+    "N-body, end to end,": [
+        formula(lambda size: size / 1e6, note("nbody", "steps, # bytes per broadcast")),
+        note("nbody", "computation is fixed to # of the native total"),
+        *cells("nbody", "faster", "two-sites", BUILDS),
+        given("2"),
+        all_of(*cells("nbody", "faster", "cloud", BUILDS)),
+    ],
+    "Of cells drawn from a seed": [
+        kinds("never-slower", "scenario"),
+        note("never-slower", "collectives, # B to # MiB"),
+        formula(lambda met, measured: measured - met, note("never-slower", MET)),
+        note("never-slower", "* of # cells that were measured"),
+        note("never-slower", "by bootstrap of the ratio of medians, lies above #."),
+        note("never-slower", "From #KB on, on uneven scenarios, native takes # as long"),
+        note("never-slower", "as long in the geometric mean of # cells"),
+    ],
+    "The simulator predicted": [
+        note("prediction-64KB-1MB", "# of # predictions at # MB"),
+        note("prediction-64KB-1MB", "predictions at * MB and * MB within #."),
+        predictions("bytes=64000", "within 20 %=yes"),
+        predictions("bytes=64000"),
+        given("64", "21"),
+    ],
+    "`bench/results/headline.md` and `cells.md` have": [
+        missing("cells", "scenario", "build", "collective", "bytes"),
+        given("1", "2", "5"),
+    ],
+}
+
+PAPERS: Claims = {
+    f"{paper}, {figure}": sources
+    for paper, claims in (
+        ("CMPI", CMPI),
+        ("Matsuda", MATSUDA),
+        ("HLOT", HLOT),
+        ("Bongo", BONGO),
+        ("CloudMap", CLOUDMAP),
+    )
+    for figure, sources in claims.items()
+}
+CLAIMS = {"README.md": README, "docs/papers.md": PAPERS}

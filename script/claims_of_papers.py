@@ -1,0 +1,301 @@
+"""Where the numbers of the verdicts on four papers in docs/papers.md come from; see claims.py."""
+
+from page_numbers import (
+    Claims,
+    Source,
+    all_of,
+    cell,
+    cells,
+    column,
+    formula,
+    given,
+    least,
+    most,
+    negative,
+    note,
+)
+
+GROUPS = "hosts of the groups above single hosts"
+CLOUDS = "table=The clouds: asymmetry and hierarchy"
+PLACEMENTS = ["CMPI, block", "CMPI, round robin", "CMPI, random"]
+SWEEPS = ("cmpi", "table=Improvement over MPICH2 1.4, all collectives")
+
+
+def asymmetric(what: str, *labels: str) -> Source:
+    return column("cmpi", f"asymmetric {what}", CLOUDS, "levels=linear", *labels)
+
+
+def saved(placement: str) -> list[Source]:
+    """What CMPI saves on the mean of the sizes."""
+    return cells("cmpi", placement, "bytes=all", ["bcast", "scatter", "gather"])
+
+
+def reduces(placement: str) -> Source:
+    """What CMPI's reduces lose on the mean of the sizes."""
+    return negative(cell("cmpi", placement, "bytes=all", "collective=reduce"))
+
+
+def levels(seed: int) -> Source:
+    """How many levels the hierarchy of a drawn cloud has."""
+    network = f"network=drawn, seed {seed}, 64 hosts"
+    return formula(
+        lambda *all: len(all), column("cmpi", "groups by level", CLOUDS, network, "levels=linear")
+    )
+
+
+def loss(placement: str, collective: str) -> Source:
+    return negative(cell("cmpi", placement, "bytes=1MB", f"collective={collective}"))
+
+
+def single(percentile: str, placement: str, algorithm: str) -> Source:
+    table = "table=Times of single ranks in a scatter"
+    return cell("cmpi", percentile, table, placement, algorithm)
+
+
+def faster_in(collective: str, placement: str) -> Source:
+    return cell("cmpi", "CMPI is faster in", collective, placement, "CMPI", says="# of *")
+
+
+def by_ranks(placement: str) -> Source:
+    """What CMPI saves at each number of ranks."""
+    return column(SWEEPS[0], placement, SWEEPS[1], "sweep=ranks")
+
+
+def spread(sweep: str, placement: str) -> Source:
+    """By how much a parameter matters."""
+    values = column(SWEEPS[0], placement, SWEEPS[1], f"sweep={sweep}")
+    return formula(lambda *values: max(values) - min(values), values)
+
+
+def beaten(collective: str) -> Source:
+    return note("trees", f"{collective}: # of the permuted binomial trees are faster than CMPI")
+
+
+def day(name: str, *labels: str) -> Source:
+    return cell("days", name, "table=CMPI beside MPICH2 over two days", *labels)
+
+
+CMPI: Claims = {
+    "Figure 2": [
+        note("cmpi", "k = #, * MB, T_span = *. Asymmetric"),
+        given("128"),
+        *(of(asymmetric("latency", "hosts=128")) for of in (least, most)),
+        *(of(asymmetric("bandwidth", "hosts=128")) for of in (least, most)),
+        note("cmpi", "finds # of the pairs of * instances asymmetric in latency and # in"),
+        *(asymmetric(what, "scenario cloud") for what in ("latency", "bandwidth")),
+        note("cmpi", "The scenario draws # and # of its pairs"),
+    ],
+    "Figure 4": [given("16")],
+    "Figure 5": [
+        *(of(*(levels(seed) for seed in (1, 2, 3))) for of in (least, most)),
+        formula(lambda *all: len(all), column("cmpi", "hosts", CLOUDS, "levels=linear", "64")),
+        given("64"),
+        *(of(column("cmpi", GROUPS, "levels=linear", "hosts=64")) for of in (least, most)),
+    ],
+    "Figure 6": [
+        given("1", "1"),
+        *saved("CMPI, block"),
+        *saved("CMPI, random"),
+        *saved("CMPI, round robin"),
+        *(of(*(reduces(each) for each in PLACEMENTS)) for of in (least, most)),
+        given("1"),
+        loss("CMPI, block", "bcast"),
+    ],
+    "Figure 7": [
+        *(single("50 %", each, "CMPI") for each in ("random", "block")),
+        *(single("50 %", each, "MPICH2 1.4") for each in ("random", "block")),
+        *(single(each, "random", "CMPI") for each in ("10 %", "90 %")),
+        given("80 %"),
+        *(single(each, "random", "MPICH2 1.4") for each in ("10 %", "90 %")),
+        *(single("50 %", "round robin", each) for each in ("CMPI", "MPICH2 1.4")),
+    ],
+    "Figure 8": [
+        cell("cmpi", "CMPI is faster in", "CMPI", says="* of #"),
+        *(faster_in(each, "random") for each in ("bcast", "scatter")),
+        *(faster_in(each, "round robin") for each in ("bcast", "scatter")),
+        *(faster_in(each, "block") for each in ("bcast", "scatter")),
+    ],
+    "Figure 9": [
+        beaten("reduce"),
+        cell("trees", "how many", "reduce", "binomial"),
+        *(beaten(each) for each in ("bcast", "gather", "scatter")),
+        cell("trees", "faster than it (2)", "bcast", "binomial, segmented"),
+    ],
+    "Figure 10": [
+        *(day("CMPI", "scatter", each) for each in ("block", "random")),
+        given("2"),
+        day("CMPI", "bcast", "random"),
+        negative(day("CMPI", "bcast", "block")),
+        *(of(column("days", "varies by")) for of in (least, most)),
+        *(negative(day("making it anew gains", "bcast", each)) for each in ("random", "block")),
+    ],
+    "Figure 11": [
+        given("16"),
+        given("100", "256"),
+        note("breakdown", "of CG's and # of N-body's native total"),
+        given("57 %"),
+        *cells("breakdown", "saved", ["CG", "N-body"]),
+        *cells("breakdown", "other overheads", ["CG", "N-body"], "Thalweg"),
+        *cells("breakdown", "native", ["CG", "N-body"]),
+        *cells("breakdown", "saved, with overheads", ["CG", "N-body"]),
+    ],
+    "Appendix B": [
+        *(of(column(SWEEPS[0], "at", SWEEPS[1], "sweep=ranks")) for of in (least, most)),
+        *(of(by_ranks("CMPI, random")) for of in (least, most)),
+        *(of(by_ranks("CMPI, round robin")) for of in (least, most)),
+        most(by_ranks("CMPI, block")),
+        negative(least(by_ranks("CMPI, block"))),
+        most(*(spread("k", each) for each in PLACEMENTS)),
+        given("16", "4"),
+        most(*(spread("T_span", each) for each in PLACEMENTS)),
+    ],
+}
+
+BOTH = ["bcast", "allreduce"]
+SENDERS = ["n = 1", "n = 2", "n = 4", "n = 8", "n = 10", "n = 12", "n = 16"]
+
+
+def over_one(page: str, scenario: str) -> list[Source]:
+    """How many times as fast ten senders are as one."""
+    says = "n = 10: # n = 1"
+    return [
+        cell(page, "found", scenario, each, "faster with n up to 10", says=says) for each in BOTH
+    ]
+
+
+def over_original(page: str, scenario: str) -> list[Source]:
+    statement = "n = 10 is faster than the site-blind original"
+    return [cell(page, "found", scenario, each, statement, says="# as fast") for each in BOTH]
+
+
+def over_simple(page: str, scenario: str) -> list[Source]:
+    """How many times as fast ten senders are as far-first and two-tier."""
+    statements = {
+        "bcast": "n = 10 is 1.6 times as fast as far-first, at 32 MB",
+        "allreduce": "n = 10 is 3.2 times as fast as two-tier, at 32 MB",
+    }
+    return [cell(page, "found", scenario, *each, says="# as fast") for each in statements.items()]
+
+
+def of_table_1(page: str, algorithms: list[str], *labels: str) -> list[Source]:
+    return [column(page, "found / Table 1", f"algorithm={each}", *labels) for each in algorithms]
+
+
+MATSUDA: Claims = {
+    "Figure 6": [
+        given("2", "10"),
+        over_one("wan", "wan-2x16")[0],
+        given("1", "2"),
+        over_one("wan", "wan-2x16")[1],
+        all_of(*over_original("wan", "wan-2x16")),
+        cell("wan", "best n", "wan-2x16"),
+        given("1"),
+        cell("wan", "found", "wan-2x16", "n = 1 is like far-first", says="# as fast"),
+        given("10"),
+        *over_simple("wan", "wan-2x16"),
+        given("10", "32"),
+        *over_one("wan-simulated", "wan-2x16"),
+        given("1"),
+        *over_original("wan-simulated", "wan-2x16"),
+        *over_simple("wan-simulated", "wan-2x16"),
+    ],
+    "Figure 7": [
+        given("2", "10"),
+        *over_one("wan", "switches-2x16"),
+        given("1"),
+        *over_original("wan", "switches-2x16"),
+    ],
+    "Table 1": [
+        given("2"),
+        *(of(*of_table_1("wan", SENDERS, "wan-2x16")) for of in (least, most)),
+        *(of(*of_table_1("wan", SENDERS, "switches-2x16")) for of in (least, most)),
+        *(of(*of_table_1("wan", ["far-first", "two-tier"])) for of in (least, most)),
+        given("4"),
+        formula(
+            lambda *found: 100 * max(abs(each - 1) for each in found),
+            *of_table_1("wan-simulated", SENDERS[2:]),
+            unit="%",
+        ),
+        given("1", "2"),
+        most(*of_table_1("wan-simulated", SENDERS[:2])),
+    ],
+}
+
+
+def over_g2(*clusters: str) -> list[Source]:
+    """The gains of HLOT over MPICH-G2 with these numbers of clusters."""
+    return [
+        cell("grid", "over mpich-g2", "table=By clusters: 2 bytes", f"clusters={each}")
+        for each in clusters
+    ]
+
+
+def over_g2_with(*sizes: str) -> list[Source]:
+    return [cell("grid", "over mpich-g2", "clusters=8", f"size={size}") for size in sizes]
+
+
+def drawn(*clusters: str) -> list[Source]:
+    return [cell("trees", "over mpich-g2", f"clusters={each}", "bytes=2") for each in clusters]
+
+
+def ranges(*algorithms: str) -> list[Source]:
+    return [cell("grid", of, each) for each in algorithms for of in ("least", "most")]
+
+
+HLOT: Claims = {
+    "Figure 2": [
+        note("tests/unit/algorithms/hlot_test.cpp", "binomial #, MST #, flat #, HLOT #"),
+    ],
+    "Figure 4": [given("5")],
+    "Figure 5": [
+        note("grid", "Single runs (Figures 5 and 6a): # broadcasts"),
+        cell("grid", "HLOT is faster by", "mpich-g2"),
+    ],
+    "Figure 6a": ranges("hlot", "mpich-g2"),
+    "Figure 6b": [
+        all_of(*over_g2("2", "3", "4")),
+        given("4", "2"),
+        *(of(*over_g2("5", "6", "7", "8")) for of in (least, most)),
+        given("8"),
+        *(of(*drawn("3", "4", "6", "8")) for of in (least, most)),
+        given("2", "3"),
+    ],
+    "Figure 7": [
+        *over_g2_with("2B"),
+        given("2"),
+        *over_g2_with("8KB"),
+        given("8"),
+        *(negative(of(*over_g2_with("64KB", "256KB", "1MB"))) for of in (most, least)),
+        given("64"),
+    ],
+}
+
+
+def found(figure: str, says: str) -> Source:
+    """A number of what was found of a statement of a figure."""
+    return cell("inside-figures", "found", figure, says=says)
+
+
+BONGO: Claims = {
+    "Figure 2a": [
+        cell("inside-figures", each, "NOW", "sor") for each in ("arrival wait", "two way")
+    ],
+    "Figure 2b": [
+        note("inside-figures", "Gsum on NOW: the # threads"),
+        all_of(
+            found("Figure 2b", "0 edges between hosts: # to"),
+            found("Figure 2b", "0 edges between hosts: * us to #"),
+        ),
+        given("0"),
+        found("Figure 2b", "ranks with 1 edges between hosts: # to #"),
+    ],
+    "Figure 3a": [
+        found("Figure 3a", "root: *x for # bytes"),
+        found("Figure 3a", "root: # for * bytes, # for # bytes"),
+    ],
+    "Figure 3b": [
+        found("Figure 3b", "a call takes * us and #"),
+        found("Figure 3b", "a call takes # and"),
+        found("Figure 3b", "follow each other by # with one level"),
+    ],
+}

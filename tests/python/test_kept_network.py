@@ -1,0 +1,135 @@
+"""The network that plans followed to, in a file; options of runs with which they can't."""
+
+from pathlib import Path
+
+import pytest
+from test_changes import CAUSE, CHANGE
+
+from thalweg import kept_network
+from thalweg import network as networks
+from thalweg.cli import main
+from thalweg.errors import UserError
+from thalweg.network import Trunk
+
+
+def test_a_recovery_gives_the_network_back() -> None:
+    recovery = CHANGE | {"recovery": True, "causes": [CAUSE | {"factor": 0.3}]}
+    net = networks.even_network(4, 0.001, 1e8)
+    net.trunks = [Trunk("out", [0, 1], [2, 3], 2e8, 0)]
+    before = networks.to_json(net)
+    kept_network.changed_network(net, [CHANGE])
+    assert networks.to_json(net) != before
+    net = networks.from_json(before, "net")
+    assert kept_network.changed_network(net, [CHANGE, recovery]) == [
+        "bandwidth of the egress of host1: 8 times worse",
+        "as before the last change of plans",
+    ]
+    assert networks.to_json(net) == before
+
+
+def test_an_improvement_leaves_the_network() -> None:
+    net = networks.even_network(4, 0.001, 1e8)
+    before = networks.to_json(net)
+    improvement = CHANGE | {"improvement": True, "causes": []}
+    assert kept_network.changed_network(net, [improvement]) == []
+    assert networks.to_json(net) == before
+
+
+def test_a_kept_network_has_what_the_causes_say_and_its_history(tmp_path: Path) -> None:
+    net = networks.even_network(4, 0.001, 1e8)
+    net.trunks = [Trunk("out", [0, 1], [2, 3], 2e8, 0)]
+    networks.write(net, tmp_path / "before.json")
+    trunk = CAUSE | {
+        "what": "trunk", "name": "trunk out", "from": ["host0", "host1"], "to": ["host2", "host3"],
+    }  # fmt: skip
+    later = CHANGE | {
+        "quantity": "latency",
+        "causes": [CAUSE | {"from": ["host2"], "to": ["host0"]}],
+    }
+    summary = {
+        "changes": [
+            CHANGE,
+            CHANGE | {"causes": [trunk]},
+            later,
+            CHANGE | {"outcome": "taken back"},
+            CHANGE | {"adopted": 0, "outcome": "nothing better"},
+        ]
+    }
+    lines = kept_network.keep_network(tmp_path / "before.json", summary, tmp_path / "after.json")
+    assert len(lines) == 3
+    after = networks.read(tmp_path / "after.json")
+    networks.validate(after)
+    assert after.hosts[1].egress == net.hosts[1].egress / 8
+    assert after.hosts[1].ingress == net.hosts[1].ingress
+    assert after.trunks[0].capacity == 2e8 / 8
+    assert after.bandwidth[1, 0] == pytest.approx(1e8 / 8)
+    assert after.bandwidth[1, 2] == pytest.approx(1e8 / 64)  # both causes
+    assert after.bandwidth[0, 1] == pytest.approx(1e8)
+    assert after.latency[2, 0] == pytest.approx(0.003)
+    assert after.latency[0, 2] == pytest.approx(0.001)
+    assert "a run found: bandwidth of the egress of host1" in after.measured_with
+
+
+def test_a_network_of_other_hosts_is_refused() -> None:
+    with pytest.raises(UserError, match="with a host host1, which --network lacks"):
+        kept_network.changed_network(networks.even_network(1, 0.001, 1e8), [CHANGE])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--keep-network", "k.json"], "only with --adapt on"),
+        (["--adapt", "on", "--race", "off"], "leave out --race off"),
+        (["--adapt", "on", "--race", "off", "--keep-network", "k.json"], "leave out --race off"),
+        (
+            ["--adapt", "on", "--keep-network", "k.json", "--plan", "p"],
+            "name the network that --plan is for, by --network",
+        ),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", *options, "--", "no-such-program"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+@pytest.mark.parametrize("name", ["THALWEG_RACE", "THALWEG_ADAPT"])
+def test_an_environment_that_has_it_off_is_named(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(name, "0")
+    assert main(["run", "--adapt", "on", "--", "no-such-program"]) == 2
+    assert f"unset {name}" in capsys.readouterr().err
+
+
+def test_it_is_said_if_nothing_could_follow_the_network(tmp_path: Path) -> None:
+    net, keep = tmp_path / "net.json", tmp_path / "kept.json"
+    networks.write(networks.even_network(4, 0.001, 1e8), net)
+    told = kept_network.what_came_of_it
+    native = {"everything_native": "no-plan"}
+    for planned, summary, kept, said in (
+        (False, None, None, "--adapt on: nothing was planned, so no plans followed the network"),
+        (False, None, keep, f"nothing was planned, so no plans followed the network; {keep} isn't"),
+        (True, None, None, None),
+        (True, None, keep, f"what changed isn't known; {keep} isn't written"),
+        (
+            True,
+            native,
+            keep,
+            f"everything was native (no-plan), so no plans followed the network; {keep}",
+        ),
+        (True, {}, None, None),
+    ):
+        found = told(net, summary, kept, planned=planned)
+        assert said in (found or "") if said else found is None
+        assert not keep.exists()
+    assert told(net, {}, keep, planned=True) == (
+        f"{keep} is the network as it was: no plans were kept that follow a change of it"
+    )
+    assert networks.read(keep) == networks.read(net)
+    assert told(net, {"changes": [CHANGE]}, keep, planned=True) == (
+        f"{keep} is the network with what the run found: "
+        "bandwidth of the egress of host1: 8 times worse"
+    )

@@ -1,0 +1,74 @@
+#include "runtime/adapt/planning_thread.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <doctest/doctest.h>
+#include <memory>
+#include <new>
+#include <thread>
+
+using namespace thalweg;
+using runtime::Observations;
+using runtime::PlanningThread;
+using runtime::Replanning;
+
+namespace {
+
+const std::thread::id tester = std::this_thread::get_id();
+/// Whether allocations of all threads but the tester's fail.
+std::atomic<bool> has_no_memory = false;
+
+void wait_for(const PlanningThread& thread) {
+  while (thread.answer() == Replanning::busy)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+} // namespace
+
+void* operator new(std::size_t size) {
+  if (has_no_memory && std::this_thread::get_id() != tester) throw std::bad_alloc();
+  if (void* const memory = std::malloc(std::max<std::size_t>(size, 1))) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
+
+TEST_CASE("without memory for what was observed nothing is planned") {
+  PlanningThread thread;
+  thread.start(nullptr);
+  CHECK(thread.answer() == Replanning::nothing);
+  CHECK(thread.has_failed());
+}
+
+TEST_CASE("without memory in the thread nothing is planned") {
+  auto seen = std::make_shared<Observations>();
+  seen->network = network::even_network(2, units::Time(1e-3), units::Rate(1e6));
+  seen->placement = {0, 1};
+  seen->hosts = {0, 1};
+  seen->improves = true;
+  seen->shape = {.key = {.kind = collective::Kind::bcast}, .size = 8};
+  seen->table.placement = seen->placement;
+  seen->table.entries.push_back({.kind = collective::Kind::bcast, .native = false, .skeleton = {}});
+  PlanningThread thread;
+  has_no_memory = true;
+  thread.start(seen);
+  wait_for(thread);
+  has_no_memory = false;
+  CHECK(thread.answer() == Replanning::nothing);
+  CHECK(thread.has_failed());
+}
+
+TEST_CASE("planning that finds nothing hasn't failed") {
+  auto seen = std::make_shared<Observations>();
+  seen->network = network::even_network(2, units::Time(1e-3), units::Rate(1e6));
+  seen->placement = {0, 1};
+  seen->hosts = {0, 1};
+  seen->improves = true; // a shape that the table has no plan for
+  PlanningThread thread;
+  thread.start(seen);
+  wait_for(thread);
+  CHECK(thread.answer() == Replanning::nothing);
+  CHECK_FALSE(thread.has_failed());
+}
