@@ -103,7 +103,8 @@ def sample(
 ) -> dict[str, Any]:
     """One run: the un-dilated seconds of its phases of so many steps, and what its plans did.
 
-    It is recorded, as by `thalweg run`. The next changes of the lab's timeline come between the phases.
+    It is recorded, as by `thalweg run`. The next changes of the lab's timeline come between the
+    phases.
     """
     summary = session.folder / "summary.json"
     summary.unlink(missing_ok=True)
