@@ -199,17 +199,17 @@ def _look(net: Network, launcher: Launcher, caution: Caution) -> Entry | None:
 def _as_forecast(known: Known, net: Network, caution: Caution) -> Known:
     """Returns what a network that isn't verified is by a sure forecast, if that contradicts it.
 
-    That is a calibrated copy of the file. It stays the same as long as no sure forecast contradicts
-    it, too, so that plans for it are found again.
+    That is a calibrated copy of the file. It stays the same as long as the file does and no sure
+    forecast contradicts it, too, so that plans for it are found again.
     """
     path, names = known.network, [host.name for host in net.hosts]
     later = weather.load(names, recent=True).since(weather.seconds(net.measured_at))
     expected = _sure(net, later, caution.threshold)
     if not drift.misfits(net, expected, caution.threshold):
         return known
-    copy = paths.network([*names, f"forecast for {path} {path.stat().st_mtime_ns}"])
+    copy = paths.network([*names, f"forecast for {path}"])
     said = "the network isn't verified; planning for its forecast, which differs"
-    if copy.is_file():
+    if copy.is_file() and copy.stat().st_mtime_ns > path.stat().st_mtime_ns:
         before = inputs.network(copy)
         if not drift.misfits(before, _sure(before, later, caution.threshold), caution.threshold):
             console.note(f"{said} ({copy})")

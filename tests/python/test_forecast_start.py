@@ -1,6 +1,7 @@
 """A sure forecast stands for a sample that isn't wanted, or that fails."""
 
 import math
+import os
 import random
 import time
 from collections.abc import Callable
@@ -100,6 +101,18 @@ def test_the_copy_stays_as_long_as_the_forecast_fits_it(path: Path) -> None:
     assert networks.read(known.network).bandwidth[1, 0] == pytest.approx(5e6, rel=0.1)
     measured(100, lambda _: 10e6, -200 * 3600)
     assert knowledge.network(HOSTS, LAUNCHER, OFF).network == path
+
+
+def test_the_copy_is_made_anew_in_its_place_when_the_file_was(path: Path) -> None:
+    measured(100, slow)
+    known = knowledge.network(HOSTS, LAUNCHER, OFF)
+    anew = networks.read(path)
+    anew.latency *= 2  # which no forecast contradicts
+    networks.write(anew, path)
+    os.utime(known.network, (time.time() - 60,) * 2)
+    assert knowledge.network(HOSTS, LAUNCHER, OFF) == known
+    assert networks.read(known.network).latency[1, 0] == anew.latency[1, 0]
+    assert {*path.parent.iterdir()} == {path, known.network}
 
 
 def test_a_forecast_that_is_not_sure_changes_nothing(
