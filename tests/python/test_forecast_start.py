@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from thalweg import knowledge, paths, sampling, weather
+from thalweg import drift, knowledge, paths, sampling, weather
 from thalweg import network as networks
 from thalweg.caution import USUAL, Caution
 from thalweg.errors import UserError
@@ -123,6 +123,15 @@ def test_a_forecast_that_is_not_sure_changes_nothing(
     measured(192, lambda noise: 6e6 * math.exp(noise.uniform(-1, 1)))
     assert knowledge.network(HOSTS, LAUNCHER, OFF).network == path
     assert "planning for its forecast" not in capsys.readouterr().err
+
+
+def test_forecasts_may_need_a_number_of_values() -> None:
+    measured(3, slow)
+    weather.add(NAMES, Entry(time.time(), "sample", {}, {("n1", "n0"): 2e6}))
+    history = weather.load(NAMES)
+    assert {*drift.known(history, 0, least=4).bandwidth} == {("n1", "n0")}
+    assert len(drift.known(history, 0, least=3).bandwidth) == 12
+    assert {*drift.known(history, time.time() - 3600, least=2).bandwidth} == set()
 
 
 def test_a_network_that_was_heard_of_lately_is_used_as_it_is(
