@@ -149,7 +149,7 @@ def given(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Cautio
         console.note(f"{drift.in_words(off, path)}; planning for what the hosts have: {instead}")
         return network(hosts, launcher, caution)
     console.note(f"{drift.in_words(off, path)}; planning for a calibrated copy: {instead}")
-    copy = paths.network([*names, f"{path.absolute()} {path.stat().st_mtime_ns}"])
+    copy = paths.network([*names, str(path.absolute())])
     if is_new:
         found = _with_others(net, found, off, launcher, names)
     _calibrate(copy, net, found, caution)
