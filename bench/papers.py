@@ -91,7 +91,11 @@ pages_of: dict[str, dict[str, Sequence[str]]] = {
         "Figure 3b": ("inside-figures",),
     },
     "CloudMap": {
-        **{f"Figure {number}": none for number in range(1, 6)},
+        "Figure 1": none,
+        "Figure 2": ("cloudmap",),
+        "Figure 3": none,
+        "Figure 4": ("cloudmap",),
+        "Figure 5": none,
         "Figure 6": ("placement-lab", "cloudmap"),
         "Figure 7": ("placement-lab", "cloudmap"),
         "Figure 8": ("placement", "cloudmap"),

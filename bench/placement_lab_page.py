@@ -10,6 +10,7 @@ from bench import uneven
 from bench.page import Part
 from bench.placement_programs import kernels, lammps
 from bench.report import Table, percent, seconds, times
+from bench.summary import median_interval
 
 slots = 8  # ranks of a host
 timed = ("block", "interleave", "scotch", "thalweg")
@@ -51,25 +52,12 @@ def _cell(part: Part) -> _Cell | None:
     rival = min(known, key=lambda each: medians[each])
     own = planned if planned in medians else "thalweg"
     theirs, ours = _valid_by_round(part, rival), _valid_by_round(part, own)
-    pairs = sorted(theirs[turn] / ours[turn] for turn in theirs.keys() & ours.keys())
+    pairs = [theirs[turn] / ours[turn] for turn in theirs.keys() & ours.keys()]
     cost = part.facts["cost"]
     promised = min(cost[each] for each in known) / cost["thalweg"] if cost["thalweg"] else 1.0
-    low, high = _interval(pairs) if pairs else (0.0, 0.0)
+    low, high = median_interval(pairs) if pairs else (0.0, 0.0)
     gain = statistics.median(pairs) if pairs else medians[rival] / medians[own]
     return _Cell(part, medians, len(pairs), gain, low, high, promised)
-
-
-def _interval(ascending: Sequence[float]) -> tuple[float, float]:
-    """A 95 % interval of the median by the sign test: of few values, all of them."""
-    count, left, tail = len(ascending), 0, 0.5 ** len(ascending)
-    term = tail
-    while left < count // 2:
-        term *= (count - left) / (left + 1)
-        if tail + term > 0.025:
-            break
-        tail += term
-        left += 1
-    return ascending[left], ascending[count - 1 - left]
 
 
 def _times(parts: Sequence[Part]) -> Table:

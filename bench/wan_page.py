@@ -269,11 +269,11 @@ def statements(point: Point) -> list[tuple[str, str, bool]]:
              f"{times(original / full_time)} as fast", full_time < original / (1 + noise))
         )  # fmt: skip
     if old and below:
-        gain = old / time[below[-1]]
+        ratio = old / time[below[-1]]
         wanted, name = of_paper[point.contest.collective], point.contest.simple
         found.append(
             (f"n = {below[-1]} is {wanted:g} times as fast as {name}, at 32 MB",
-             f"{times(gain)} as fast", gain >= wanted / (1 + noise))
+             f"{times(ratio)} as fast", ratio >= wanted / (1 + noise))
         )  # fmt: skip
     if old and one:
         faster = times(old / one)

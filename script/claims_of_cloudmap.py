@@ -34,10 +34,15 @@ def mapping_time(ranks: str, hosts: str) -> Source:
     return cell("placement", "time, median", f"ranks={ranks}", f"hosts={hosts}", COST_AND_TIME)
 
 
+UNEVEN = ("transpose", "wavefront")
 KERNELS = ["lu 64", "bt 32", "cg 96"]
 WAYS = [("uneven-ways", "morning"), ("uneven-ways", "evening")]
 
 CLOUDMAP: Claims = {
+    "Figure 4": [
+        kinds("cloudmap", "pattern"),
+        *(note("cloudmap", f"{each} #") for each in UNEVEN),
+    ],
     "Figure 6": [
         given("64", "8"),
         all_of(*(lab("rounds", each) for each in KERNELS[:2])),

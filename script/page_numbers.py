@@ -224,20 +224,6 @@ def kinds(page: str, name: str, *labels: str) -> Source:
     return Source(lambda p: [(Number(len(set(matching(p, page, name, labels)))),)])
 
 
-def missing(page: str, *columns: str) -> Source:
-    """How many combinations of the columns' texts have no row."""
-
-    def find(pages: Pages) -> list[Slot]:
-        named = [dict(row) for row in pages.rows(page) if {*columns} <= {name for name, _ in row}]
-        there = {tuple(row[name] for name in columns) for row in named}
-        whole_number = 1
-        for texts in zip(*there, strict=True):
-            whole_number *= len(set(texts))
-        return [(Number(whole_number - len(there)),)]
-
-    return Source(find)
-
-
 def fewest_samples(page: str, **labels: object) -> Source:
     """The least number of valid samples of the cells with these labels in a page's summary."""
 

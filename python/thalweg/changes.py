@@ -15,11 +15,13 @@ from thalweg.units import time_to_text
 Change = Mapping[str, Any]
 """One attempt to let plans follow the network, as the summary has it. What is shown of it is in the
 network's own time: `dilation` is the lab's."""
+_OPEN = "the run ended before that was decided"
 OUTCOMES = {
     "nothing better": "nothing better was found",
     "no memory": "a rank had no memory for new plans",
     "unreadable": "a rank couldn't read the new plans",
-    "open": "the run ended before that was decided",
+    "open": _OPEN,
+    "adopted": _OPEN,  # The ranks had agreed, but no call followed in which new plans hold.
 }
 """Why plans stayed."""
 
@@ -55,21 +57,29 @@ def _adopted(found: Sequence[Change], dilation: float) -> str:
 
 
 def _of_all(found: Sequence[Change]) -> str:
-    """What several changes won: text such as "won 8 % to 43 % of a call's time; last: "."""
+    """What several changes won and lost.
+
+    Text such as "won 8 % to 43 % of a call's time, 1 took 50 % more; last: ".
+    """
     if len(found) < 2:
         return ""
     kept = [change for change in found if change["outcome"] == "adopted"]
-    shares = sorted({round(100 * share) for each in kept if (share := won(each)) is not None})
+    shares = [round(100 * share) for each in kept if (share := won(each)) is not None]
+    gains = [share for share in shares if share >= 0]
+    losses = [-share for share in shares if share < 0]
     parts = []
-    if shares:
-        parts.append(f"won {' to '.join(f'{each} %' for each in _ends(shares))} of a call's time")
+    if gains:
+        parts.append(f"won {_range(gains)} of a call's time")
+    if losses:
+        parts.append(f"{len(losses)} took {_range(losses)} more")
     if len(kept) < len(found):
         parts.append(f"{len(found) - len(kept)} taken back")
     return "; ".join([*filter(None, [", ".join(parts)]), "last: "])
 
 
-def _ends(ordered: Sequence[int]) -> Sequence[int]:
-    return ordered if len(ordered) < 2 else (ordered[0], ordered[-1])
+def _range(percent: Sequence[int]) -> str:
+    """Text such as "8 %" or "8 % to 43 %"."""
+    return " to ".join(f"{each} %" for each in sorted({min(percent), max(percent)}))
 
 
 def _in_vain(found: Sequence[Change], dilation: float) -> str:

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from thalweg import network as networks
-from thalweg import weather
 from thalweg.caution import THRESHOLD
 from thalweg.network import Network
 from thalweg.weather import Entry, History, Pair, Quantity
@@ -30,7 +29,7 @@ class Misfit:
     """A value that a network has for a pair, and what was found."""
 
     pair: Pair
-    quantity: str
+    quantity: Quantity
     expected: float
     found: float
 
@@ -45,7 +44,9 @@ def misfits(net: Network, found: Entry, threshold: float = THRESHOLD) -> list[Mi
     """Returns what was found to be more than `threshold` better or worse, the worst first."""
     place = {host.name: at for at, host in enumerate(net.hosts)}
     result = []
-    for quantity, values in (("latency", found.latency), ("bandwidth", found.bandwidth)):
+    quantities: Sequence[Quantity] = ("latency", "bandwidth")
+    for quantity in quantities:
+        values: Mapping[Pair, float] = getattr(found, quantity)
         matrix = getattr(net, quantity)
         for (a, b), value in values.items():
             if a not in place or b not in place:
@@ -60,15 +61,16 @@ def misfits(net: Network, found: Entry, threshold: float = THRESHOLD) -> list[Mi
     return sorted(result, key=lambda misfit: -abs(math.log(misfit.factor)))
 
 
-def known(history: History, since: float) -> Entry:
-    """Returns the forecast, as of now, of all pairs that were measured since a time."""
+def known(history: History, since: float, least: int = 1) -> Entry:
+    """Returns the forecast, as of now, of all pairs with at least `least` values since a time."""
     now = time.time()
     fresh = history.since(since)
 
-    def values(quantity: weather.Quantity) -> dict[Pair, float]:
+    def values(quantity: Quantity) -> dict[Pair, float]:
         return {
             pair: math.exp(history.series(quantity, pair).forecast(now).value)
             for pair in fresh.pairs(quantity)
+            if len(fresh.series(quantity, pair).values) >= least
         }
 
     return Entry(now, "sample", values("latency"), values("bandwidth"))

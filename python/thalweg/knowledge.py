@@ -10,7 +10,7 @@ wanted, a sure forecast stands for it. A file that the user gives is never chang
 
 import math
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,6 @@ from thalweg import network as networks
 from thalweg.caution import USUAL, Caution
 from thalweg.errors import UserError
 from thalweg.files import writing
-from thalweg.forecast import Forecast
 from thalweg.hosts import Host, short_name
 from thalweg.launcher import Launcher
 from thalweg.network import Network
@@ -150,7 +149,7 @@ def given(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Cautio
         console.note(f"{drift.in_words(off, path)}; planning for what the hosts have: {instead}")
         return network(hosts, launcher, caution)
     console.note(f"{drift.in_words(off, path)}; planning for a calibrated copy: {instead}")
-    copy = paths.network([*names, f"{path.absolute()} {path.stat().st_mtime_ns}"])
+    copy = paths.network([*names, str(path.absolute())])
     if is_new:
         found = _with_others(net, found, off, launcher, names)
     _calibrate(copy, net, found, caution)
@@ -199,17 +198,17 @@ def _look(net: Network, launcher: Launcher, caution: Caution) -> Entry | None:
 def _as_forecast(known: Known, net: Network, caution: Caution) -> Known:
     """Returns what a network that isn't verified is by a sure forecast, if that contradicts it.
 
-    That is a calibrated copy of the file. It stays the same as long as no sure forecast contradicts
-    it, too, so that plans for it are found again.
+    That is a calibrated copy of the file. It stays the same as long as the file does and no sure
+    forecast contradicts it, too, so that plans for it are found again.
     """
     path, names = known.network, [host.name for host in net.hosts]
     later = weather.load(names, recent=True).since(weather.seconds(net.measured_at))
     expected = _sure(net, later, caution.threshold)
     if not drift.misfits(net, expected, caution.threshold):
         return known
-    copy = paths.network([*names, f"forecast for {path} {path.stat().st_mtime_ns}"])
+    copy = paths.network([*names, f"forecast for {path}"])
     said = "the network isn't verified; planning for its forecast, which differs"
-    if copy.is_file():
+    if copy.is_file() and copy.stat().st_mtime_ns > path.stat().st_mtime_ns:
         before = inputs.network(copy)
         if not drift.misfits(before, _sure(before, later, caution.threshold), caution.threshold):
             console.note(f"{said} ({copy})")
@@ -221,23 +220,22 @@ def _as_forecast(known: Known, net: Network, caution: Caution) -> Known:
 def _sure(net: Network, later: History, threshold: float) -> Entry:
     """Returns forecasts that rest on enough values, without those that differ by hardly more from
     the network than forecasts of that pair were wrong before."""
-    now = time.time()
+    expected = drift.known(later, 0, least=ENOUGH)
 
-    def forecasts(quantity: Quantity) -> dict[Pair, Forecast]:
-        series = {pair: later.series(quantity, pair) for pair in later.pairs(quantity)}
-        return {p: s.forecast(now) for p, s in series.items() if len(s.values) >= ENOUGH}
+    def is_sure(misfit: drift.Misfit) -> bool:
+        error = later.series(misfit.quantity, misfit.pair).forecast(expected.at).error
+        return abs(math.log(misfit.factor)) > BEYOND * error
 
-    expected = {"latency": forecasts("latency"), "bandwidth": forecasts("bandwidth")}
-    values = {
-        quantity: {pair: math.exp(found.value) for pair, found in by_pair.items()}
-        for quantity, by_pair in expected.items()
-    }
-    entry = Entry(now, "sample", values["latency"], values["bandwidth"])
-    for misfit in drift.misfits(net, entry, threshold):
-        error = expected[misfit.quantity][misfit.pair].error
-        if abs(math.log(misfit.factor)) <= BEYOND * error:
-            del values[misfit.quantity][misfit.pair]
-    return entry
+    off = drift.misfits(net, expected, threshold)
+    unsure = {(misfit.quantity, misfit.pair) for misfit in off if not is_sure(misfit)}
+
+    def sure(quantity: Quantity, values: Mapping[Pair, float]) -> dict[Pair, float]:
+        return {pair: value for pair, value in values.items() if (quantity, pair) not in unsure}
+
+    return Entry(
+        expected.at, "sample",
+        sure("latency", expected.latency), sure("bandwidth", expected.bandwidth),
+    )  # fmt: skip
 
 
 def _with_others(

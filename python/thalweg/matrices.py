@@ -26,10 +26,10 @@ MONITORED = re.compile(
     r"([EISRC])\t(\d{1,20})\t(\d{1,20})\t(\d{1,20}) bytes\t(\d{1,20}) msgs sent(?:\t[\d,]*)?"
 )
 """What Open MPI's monitoring says of a pair of ranks."""
-_COLLECTIVES = re.compile(
-    r"D\t(.*)\tprocs: ([\d,]+)|(?:O2A|A2O|A2A)\t\d+\t\d+ bytes\t\d+ msgs sent"
-)
-"""What it says of a communicator: its name and ranks, and the sums of its collectives."""
+_COLLECTIVES = re.compile(r"D\t(.*)\tprocs: (.*)|(?:O2A|A2O|A2A)\t-?\d+\t\d+ bytes\t\d+ msgs sent")
+"""What it says of a communicator: its name and ranks, and the sums of its collectives. Where it
+doesn't know the ranks in the world, as with spawned processes, these are "(null)" and -1."""
+_RANKS = re.compile(r"\d+(?:,\d+)*")
 MOST = 1 << 62
 """Most messages, and bytes, of a program."""
 COLUMNS = {
@@ -195,7 +195,7 @@ def _monitored(path: Path, files: Sequence[Path]) -> Communication:
                     sender, receiver, nbytes, messages = map(int, match.groups()[1:])
                     entries.add(sender, receiver, messages, nbytes)
             elif match := _COLLECTIVES.fullmatch(line):
-                if match[1] == "MPI_COMM_WORLD":
+                if match[1] == "MPI_COMM_WORLD" and _RANKS.fullmatch(match[2]):
                     named = max(named, match[2].count(",") + 1)
             elif not line.startswith("#"):
                 raise UserError(
@@ -217,8 +217,11 @@ def _monitored(path: Path, files: Sequence[Path]) -> Communication:
 
 
 def _count_parts(text: str, where: str) -> int:
-    """Returns how many ranks' parts of Open MPI's monitoring a file has; releases before 4.0 write
-    one without headings. Raises UserError if the messages of one are cut off."""
+    """Returns how many ranks' parts of Open MPI's monitoring a file has.
+
+    Open MPI 3.1 and later write headings for each; messages without headings count as one part.
+    Raises UserError if the messages of a part are cut off.
+    """
     lines = text.splitlines()
     begun, ended = lines.count("# POINT TO POINT"), lines.count("# OSC")
     if begun != ended or not text.endswith("\n"):

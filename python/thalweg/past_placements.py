@@ -82,9 +82,9 @@ def keep(question: Question, run: Run, net: Network) -> None:
 def load(question: Question) -> list[Timed]:
     """Returns the runs that are known, the latest last; none if they can't be read."""
     known = wisdom.load(wisdom.location())
-    value = known.get(_key(question)) or known.get(_old_key(question), b"[]")
     try:
-        return [_timed(each, question.ranks) for each in json.loads(value)]
+        found = json.loads(known.get(_key(question), b"[]"))
+        return [_timed(each, question.ranks) for each in found]
     except (ValueError, TypeError, LookupError):
         return []
 
@@ -105,16 +105,7 @@ def _timed(found: Mapping[str, Any], ranks: int) -> Timed:
 
 
 def _key(question: Question) -> str:
-    return _key_of(question, recording.identity(question.program))
-
-
-def _old_key(question: Question) -> str:
-    """The key before programs were told apart by their files."""
-    return _key_of(question, question.program)
-
-
-def _key_of(question: Question, program: Sequence[str]) -> str:
-    asked = dataclasses.asdict(question) | {"program": list(program)}
+    asked = dataclasses.asdict(question) | {"program": recording.identity(question.program)}
     digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
     return json.dumps({"placements": digest}, separators=(",", ":"))
 

@@ -49,10 +49,20 @@ def same(program: Sequence[str], ranks: int) -> Iterator[Run]:
     return _read(folder for folder, words in _usable(program, ranks) if words == wanted)
 
 
-def has_arguments(run: Run, program: Sequence[str]) -> bool:
-    """Whether a run, of any record, had the arguments of this one."""
+def is_like(run: Run, program: Sequence[str]) -> bool:
+    """Whether a run, of any record, was one of the same program, by its name, with the same
+    arguments."""
     words = run.description.get("launch", {}).get("program")
-    return bool(words) and recording.arguments(words) == recording.arguments(program)
+    if not words or not same_name(words, program):
+        return False
+    return recording.arguments(words) == recording.arguments(program)
+
+
+def same_name(program: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two programs' files, of interpreters their scripts, have the same name in any
+    folders."""
+    first, second = (Path(recording.main_file(words)).name for words in (program, other))
+    return first == second
 
 
 def _read(folders: Iterable[Path]) -> Iterator[Run]:

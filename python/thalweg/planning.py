@@ -35,12 +35,10 @@ def choose(
     can't be used.
     """
     inputs.placement(net, usual)
+    in_blocks = launcher.form == "mpich-4" and any(host.slots > 1 for host in listed)
     began = time.monotonic()
     try:
-        choice = run_placement.choose(
-            net, listed, usual, program, matrix,
-            in_blocks=launcher.form == "mpich-4",
-        )  # fmt: skip
+        choice = run_placement.choose(net, listed, usual, program, matrix, in_blocks=in_blocks)
     except UserError as error:
         if matrix:
             raise
@@ -52,12 +50,20 @@ def choose(
             "launcher's order stays"
         )
         return None
-    spent = time.monotonic() - began
-    if not choice.objection:
-        spent += _more_planning(net, choice, launcher.flavour, quick)
-    choice = run_placement.weigh(choice, program, spent)
+
+    def weighed(choice: Choice, mapping_began: float) -> Choice:
+        spent = time.monotonic() - mapping_began
+        if not choice.objection:
+            spent += _more_planning(net, choice, launcher.flavour, quick)
+        return run_placement.weigh(choice, program, spent)
+
+    choice = weighed(choice, began)
     question = Question(program, len(usual), launcher.form, bound)
     choice = past_placements.prefer(choice, question, net, listed)
+    if in_blocks:  # Mapped once more only to say what that costs: no part of the time above.
+        began = time.monotonic()
+        free = weighed(run_placement.without_blocks(choice, net, listed), began)
+        choice = run_placement.restricted(choice, free)
     for line in run_placement.lines(choice):
         console.note(line)
     return choice

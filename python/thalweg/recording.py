@@ -6,6 +6,7 @@ docs/record.md describes the record; thalweg.record reads it.
 import hashlib
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,10 @@ KEPT = 5
 
 _OWN = ("run.json", "summary.json", "record.bin", "plan.bin", "network.json")
 _RANKS = ("rank-*.record", "rank-*.events")
+_OPTION = re.compile(r"-[^-mcXW]*([mcXW])(.*)", re.DOTALL)
+"""Options of the Python interpreter, of which the last has a value: there or in the next word."""
+_LONG_OPTION = "--check-hash-based-pycs"
+"""Its only long option that has a value in the next word."""
 
 
 @dataclass
@@ -136,6 +141,11 @@ def arguments(words: Sequence[str]) -> list[str]:
     return found
 
 
+def main_file(words: Sequence[str]) -> str:
+    """Returns the file that has the program's own code: of an interpreter, its script."""
+    return (*_script(words), words[0])[0]
+
+
 def _program(words: Sequence[str]) -> str:
     """The program's file; of an interpreter's script, both."""
     found = [shutil.which(words[0]) or words[0], *_script(words)]
@@ -143,10 +153,19 @@ def _program(words: Sequence[str]) -> str:
 
 
 def _script(words: Sequence[str]) -> list[str]:
-    """The script, if the program is an interpreter that was told one."""
+    """The script, if the program is an interpreter that was told one, not a module or a command."""
     if not Path(words[0]).name.startswith("python"):
         return []
-    return [word for word in words[1:] if not word.startswith("-")][:1]
+    rest = iter(words[1:])
+    for word in rest:
+        if not word.startswith("-"):
+            return [word]
+        option = _OPTION.match(word)
+        if word == "-" or (option and option[1] in "mc"):
+            return []
+        if (option and not option[2]) or word == _LONG_OPTION:
+            next(rest, None)
+    return []
 
 
 def _described(path: Path) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from thalweg import binding, inputs, mapping, matrices, past_runs, placement, record
+from thalweg import binding, inputs, mapping, matrices, past_runs, placement, record, recording
 from thalweg.binding import Core
 from thalweg.errors import UserError
 from thalweg.hosts import Host, short_name
@@ -80,34 +80,38 @@ def choose(
 
     World rank 0 stays where it is, since it reads and writes a program's files. The matrix is that
     of an earlier run in the cache, or the one of the file or run record that is named. None if
-    there is neither. With `in_blocks` the ranks of each host follow each other, and the choice says
-    what that costs.
+    there is neither. With `in_blocks` the ranks of each host follow each other.
     Raises UserError if the named matrix can't be used, or a host isn't in the network.
     """
-    where = inputs.placement(net, usual)
+    inputs.placement(net, usual)
     if (known := known_program(program, len(usual), matrix)) is None:
         return None
     source = f"{matrix}" if matrix or not known.run else f"the run of {_when(known.run)}"
-    slots, order = placement.slots_of(net, listed, len(usual))
-    names = [host.name for host in net.hosts]
-
-    def placed(method: str) -> tuple[Placed, Placed]:
-        mapped = mapping.place(
-            net, known.matrix, slots, calls=known.calls, pinned={0: where[0]}, order=order,
-            usual=where, method=method,
-        )  # fmt: skip
-        best = Placed([names[host] for host in mapped.placement], mapped)
-        return Placed(list(usual), mapped.usual or mapped), best
-
-    in_blocks = in_blocks and max(slots) > 1
-    now, best = placed("inter-only" if in_blocks else "thalweg")
-    seconds = seconds_of(known.run) if known.run else None
-    objection = _objection(now, best, seconds)
+    now, best = _mapped(net, listed, usual, known, "inter-only" if in_blocks else "thalweg")
+    objection = _objection(now, best, _earlier_seconds(known))
     before = None if objection else in_order(program, usual)
-    restriction = ""
-    if in_blocks:
-        restriction = _restriction(now if objection else best, placed("thalweg")[1], seconds)
-    return Choice(source, known, now, best, objection, before, restriction)
+    return Choice(source, known, now, best, objection, before)
+
+
+def without_blocks(choice: Choice, net: Network, listed: Sequence[Host]) -> Choice:
+    """Returns what would be chosen if the ranks of a host needn't follow each other."""
+    now, best = _mapped(net, listed, choice.usual.hosts, choice.program, "thalweg")
+    objection = _objection(now, best, _earlier_seconds(choice.program))
+    return replace(choice, usual=now, best=best, objection=objection)
+
+
+def _mapped(
+    net: Network, listed: Sequence[Host], usual: Sequence[str], known: Program, method: str
+) -> tuple[Placed, Placed]:
+    """Returns the launcher's order and the best placement found."""
+    where = inputs.placement(net, usual)
+    slots, order = placement.slots_of(net, listed, len(usual))
+    mapped = mapping.place(
+        net, known.matrix, slots, calls=known.calls, pinned={0: where[0]}, order=order,
+        usual=where, method=method,
+    )  # fmt: skip
+    best = Placed([net.hosts[host].name for host in mapped.placement], mapped)
+    return Placed(list(usual), mapped.usual or mapped), best
 
 
 def cores(
@@ -150,9 +154,10 @@ def another_program(matrix: Path, program: Sequence[str]) -> str:
         words = record.read(matrix).description.get("launch", {}).get("program")
     except UserError:  # no record, but a matrix
         return ""
-    if not words or Path(words[0]).name == Path(program[0]).name:
+    if not words or past_runs.same_name(words, program):
         return ""
-    return f"{matrix} is the record of another program, {words[0]}: its messages stand for this one"
+    other = recording.main_file(words)
+    return f"{matrix} is the record of another program, {other}: its messages stand for this one"
 
 
 def saves_enough(usual: float, best: float) -> bool:
@@ -181,9 +186,10 @@ def _objection(usual: Placed, best: Placed, seconds: float | None) -> str:
 
 def weigh(choice: Choice, program: Sequence[str], spent: float) -> Choice:
     """Returns the choice with the launcher's order if placing took longer, in seconds of this
-    machine, than a run is to save: as far as that is known, by a run with the same arguments."""
+    machine, than a run is to save: as far as that is known, by a run of the same program with the
+    same arguments."""
     run = choice.program.run
-    if choice.objection or not run or not past_runs.has_arguments(run, program):
+    if choice.objection or not run or not past_runs.is_like(run, program):
         return choice
     gain, takes = choice.usual.total - choice.best.total, spent / run.dilation
     if takes <= gain:
@@ -195,16 +201,19 @@ def weigh(choice: Choice, program: Sequence[str], spent: float) -> Choice:
     return replace(choice, objection=why, before=None)
 
 
-def _restriction(in_blocks: Placed, free: Placed, seconds: float | None) -> str:
-    """Says what placing only blocks costs, if the same gain would be worth another placement."""
-    if _objection(in_blocks, free, seconds):
-        return ""
-    return (
+def restricted(choice: Choice, free: Choice) -> Choice:
+    """Returns the choice of blocks with what this restriction costs, if the same gain would be
+    worth another placement. `free` is what would be chosen without it."""
+    chosen, best = choice.chosen, free.best
+    if free.objection or _objection(chosen, best, _earlier_seconds(choice.program)):
+        return choice
+    said = (
         "this MPICH gives only ranks that follow each other shared memory on their host, so only "
-        f"such blocks are placed: a rank's communication costs {time_to_text(in_blocks.total)} "
-        f"instead of {time_to_text(free.total)}, which a newer MPICH (-rankmap) allows, and "
+        f"such blocks are placed: a rank's communication costs {time_to_text(chosen.total)} "
+        f"instead of {time_to_text(best.total)}, which a newer MPICH (-rankmap) allows, and "
         "`thalweg place --write mpich-4` without shared memory"
     )
+    return replace(choice, restriction=said)
 
 
 def launcher_order(run: Run) -> list[str] | None:
@@ -238,6 +247,10 @@ def seconds_of(run: Run) -> float | None:
     found = run.description.get("launch", {}).get("seconds")
     usable = isinstance(found, int | float) and found > 0
     return float(found) / run.dilation if usable else None
+
+
+def _earlier_seconds(known: Program) -> float | None:
+    return seconds_of(known.run) if known.run else None
 
 
 def in_collectives(run: Run) -> float:

@@ -309,6 +309,8 @@ class Slowest:
     quantity: Quantity
     factor: float
     """How many times worse than usual: a lower bandwidth, or a higher latency."""
+    where: tuple[str, ...]
+    """Each host by name, or its egress or ingress if its bandwidth is low at that end only."""
 
     @property
     def of_usual(self) -> float:
@@ -316,15 +318,33 @@ class Slowest:
         return 1 / self.factor if self.quantity == "bandwidth" else self.factor
 
 
+_Ends = dict[Literal["egress", "ingress"], list[float]]
+"""What was found of a host's outgoing and of its incoming pairs."""
+
+
 def slowest_hosts(found: Sequence[Line]) -> list[Slowest]:
     """Returns for each hour and quantity the slowest host, if one is.
 
     What counts is how much worse its pairs were in that hour than their own medians: hosts that are
-    always far away aren't slow for it. Latency and bandwidth are judged apart, since one may change
-    alone. What runs observed doesn't count, since it contains the program's own delays.
+    always far away aren't slow for it. Outgoing and incoming pairs are judged apart, since one may
+    change alone, and the worse of both counts; so are latency and bandwidth. What runs observed
+    doesn't count, since it contains the program's own delays.
     """
-    seen: dict[tuple[int, Quantity], dict[str, list[float]]] = defaultdict(
-        lambda: defaultdict(list)
+    result = []
+    for (hour, quantity), hosts in sorted(_worse_by_hour(found).items()):
+        factors = {host: max(map(_middle, ends.values())) for host, ends in hosts.items()}
+        most = max(factors.values())
+        if most[0] > 1 + FLAT:
+            names = tuple(host for host, factor in factors.items() if factor == most)
+            where = tuple(_slow_end(host, quantity, hosts[host]) for host in names)
+            result.append(Slowest(hour, names, quantity, most[0], where))
+    return result
+
+
+def _worse_by_hour(found: Sequence[Line]) -> dict[tuple[int, Quantity], dict[str, _Ends]]:
+    """Returns for each hour, quantity and host how many times worse than usual values were."""
+    seen: dict[tuple[int, Quantity], dict[str, _Ends]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(list))
     )
     for line in found:
         if line.quantity == "ratio":
@@ -332,25 +352,33 @@ def slowest_hosts(found: Sequence[Line]) -> list[Slowest]:
         usual = median(line.series.values)
         for at, value in zip(line.series.times, line.series.values, strict=True):
             worse = usual / value if line.quantity == "bandwidth" else value / usual
-            for host in line.pair:
-                seen[int(at % DAY // 3600), line.quantity][host].append(worse)
-    result = []
-    for (hour, quantity), hosts in sorted(seen.items()):
-        factors = {host: (median(values), fmean(values)) for host, values in hosts.items()}
-        most = max(factors.values())
-        if most[0] > 1 + FLAT:
-            names = tuple(host for host, factor in factors.items() if factor == most)
-            result.append(Slowest(hour, names, quantity, most[0]))
-    return result
+            hosts = seen[int(at % DAY // 3600), line.quantity]
+            hosts[line.pair[0]]["egress"].append(worse)
+            hosts[line.pair[1]]["ingress"].append(worse)
+    return seen
+
+
+def _middle(values: Sequence[float]) -> tuple[float, float]:
+    """Returns the median, and the mean, which decides between equal medians."""
+    return median(values), fmean(values)
+
+
+def _slow_end(host: str, quantity: Quantity, ends: _Ends) -> str:
+    """Returns the host's name, or that of its slower end if the other is less than half as slow."""
+    factors = {end: _middle(values) for end, values in ends.items()}
+    (least, _), (most, _) = min(factors.values()), max(factors.values())
+    if quantity == "latency" or (len(ends) > 1 and least**2 > most):
+        return host
+    return f"the {max(ends, key=lambda end: factors[end])} of {host}"
 
 
 def spans(found: Sequence[Slowest]) -> list[list[Slowest]]:
-    """Joins hours that follow each other, also over midnight, with the same hosts and quantity."""
-    by_host: dict[tuple[tuple[str, ...], Quantity], list[Slowest]] = defaultdict(list)
+    """Joins hours that follow each other, also over midnight, at the same place, of a quantity."""
+    by_place: dict[tuple[tuple[str, ...], Quantity], list[Slowest]] = defaultdict(list)
     for each in found:
-        by_host[each.hosts, each.quantity].append(each)
+        by_place[each.where, each.quantity].append(each)
     result: list[list[Slowest]] = []
-    for hours in by_host.values():
+    for hours in by_place.values():
         own: list[list[Slowest]] = []
         for each in hours:
             if own and own[-1][-1].hour + 1 == each.hour:

@@ -130,7 +130,7 @@ def _slowest_line(span: Sequence[Slowest]) -> str:
     first, last = span[0], span[-1]
     values = sorted(each.of_usual for each in span)
     return (
-        f"{' or '.join(first.hosts)} is slowest at {first.hour} to {last.hour + 1} h (UTC): its "
+        f"{' or '.join(first.where)} is slowest at {first.hour} to {last.hour + 1} h (UTC): its "
         f"{first.quantity} is {_range(values)} times its usual"
     )
 

@@ -3,6 +3,7 @@
 faults.py FLAVOUR CASE BUILD_FOLDER
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -19,7 +20,7 @@ from launch import build, environment, launcher_environment, rank_process
 
 RANKS = 3
 SECONDS_STOPPED = 5
-SECONDS_TO_NOTICE = 3  # until plans for a wrong network are suspected
+SECONDS_TO_NOTICE = 6  # until plans for a wrong network are suspected: usual times settle in 5
 SECONDS_TO_END = 60  # A hang would last for ever.
 
 
@@ -78,7 +79,7 @@ def killed_racing(case: Case) -> None:
 
 
 def killed_adapting(case: Case) -> None:
-    """The same while plans are replaced."""
+    """The same while plans are watched and perhaps replaced."""
     kill_one(case, adapting(case, 10**4), after=SECONDS_TO_NOTICE)
 
 
@@ -101,8 +102,13 @@ def stopped_racing(case: Case) -> None:
 
 
 def stopped_adapting(case: Case) -> None:
-    """The same while plans are replaced."""
-    stop_one(case, adapting(case, SECONDS_TO_NOTICE + SECONDS_STOPPED + 4), SECONDS_TO_NOTICE)
+    """The same while plans are watched; at least one attempt is made to replace some."""
+    path = case.folder / "summary.json"
+    program = adapting(case, SECONDS_TO_NOTICE + SECONDS_STOPPED + 4)
+    program.settings["THALWEG_SUMMARY"] = str(path)
+    stop_one(case, program, SECONDS_TO_NOTICE)
+    summary = json.loads(path.read_text())
+    assert summary.get("changes"), summary
 
 
 def stop_one(case: Case, program: Program, after: float = 0) -> None:

@@ -1,7 +1,6 @@
 """The clouds and the page of programs in several placements."""
 
 import dataclasses
-import math
 from itertools import combinations
 from typing import Any
 
@@ -76,21 +75,6 @@ def test_a_placement_is_an_order_of_the_launchers_ranks() -> None:
     assert sorted(numbers) == list(range(64))
     for launched, rank in enumerate(numbers):
         assert names[::-1][launched // placement_lab_page.slots] == names[draw[rank]]
-
-
-@pytest.mark.parametrize("count", [1, 5, 6, 9, 20])
-def test_intervals_of_medians_hold_95_percent(count: int) -> None:
-    low, high = placement_lab_page._interval(list(range(count)))
-    left, right = int(low), int(high)
-    assert left == count - 1 - right
-    # The median is below the value number `left` if at most `left` of `count` are below the median.
-    outside = [
-        2 * sum(math.comb(count, k) for k in range(n + 1)) / 2**count for n in (left, left + 1)
-    ]
-    if count >= 6:  # of fewer not even all do
-        assert outside[0] <= 0.05 < outside[1]
-    else:
-        assert left == 0
 
 
 @pytest.mark.parametrize("name", uneven.spreads)

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from bench.summary import (
@@ -49,6 +51,21 @@ def test_the_interval_of_a_median_leaves_out_what_the_binomial_distribution_allo
     # Leaving out 3 of 16 at each end errs in 2 * (1 + 16 + 120 + 560) / 2^16 = 2.1 %, 4 in 7.7 %.
     assert median_interval([float(i) for i in range(16, 0, -1)]) == (4.0, 13.0)
     assert median_interval([2.0, 1.0, 3.0]) == (1.0, 3.0)
+
+
+@pytest.mark.parametrize("count", [1, 5, 6, 9, 20])
+def test_intervals_of_medians_hold_95_percent(count: int) -> None:
+    low, high = median_interval([float(i) for i in range(count)])
+    left, right = int(low), int(high)
+    assert left == count - 1 - right
+    # The median is below the value number `left` if at most `left` of `count` are below the median.
+    outside = [
+        2 * sum(math.comb(count, k) for k in range(n + 1)) / 2**count for n in (left, left + 1)
+    ]
+    if count >= 6:  # of fewer not even all do
+        assert outside[0] <= 0.05 < outside[1]
+    else:
+        assert left == 0
 
 
 def test_relative_difference_is_symmetric() -> None:

@@ -63,6 +63,33 @@ def test_the_line_says_what_all_changes_won_and_what_was_predicted_wrongly() -> 
     )
 
 
+def test_the_line_lists_losses_apart() -> None:
+    def after(seconds: float) -> dict[str, Any]:
+        return CHANGE | {"plans": [], "seconds": CHANGE["seconds"] | {"after": seconds}}
+
+    back = after(0.2) | {"outcome": "taken back"}
+    for found, said in [
+        ([after(0.0465), after(0.075), after(0.025)],
+         "won 7 % to 50 % of a call's time, 1 took 50 % more"),
+        ([after(0.025), after(0.055), after(0.075), back],
+         "won 50 % of a call's time, 2 took 10 % to 50 % more, 1 taken back"),
+        ([after(0.075), after(0.075)], "2 took 50 % more"),
+        ([after(0.05), after(0.05)], "won 0 % of a call's time"),
+    ]:  # fmt: skip
+        line = changes.line({"changes": found})
+        assert line.startswith(f"plans changed {len(found)} times ({said}; last: "), line
+
+
+def test_plans_that_the_run_ended_before_are_told_as_undecided() -> None:
+    early = CHANGE | {"adopted": 0}
+    open_ = early | {"outcome": "open"}
+    assert changes.story(early) == changes.story(open_)
+    assert changes.line({"changes": [early]}) == changes.line({"changes": [open_]})
+    assert "(the run ended before that was decided; last" in changes.line(
+        {"changes": [early, open_]}
+    )
+
+
 def test_the_line_says_what_was_noticed_in_vain() -> None:
     vain = CHANGE | {"adopted": 0, "outcome": "nothing better"}
     improvement = vain | {"improvement": True, "outcome": "no memory"}

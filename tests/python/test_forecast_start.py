@@ -1,6 +1,7 @@
 """A sure forecast stands for a sample that isn't wanted, or that fails."""
 
 import math
+import os
 import random
 import time
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from thalweg import knowledge, paths, sampling, weather
+from thalweg import drift, knowledge, paths, sampling, weather
 from thalweg import network as networks
 from thalweg.caution import USUAL, Caution
 from thalweg.errors import UserError
@@ -102,6 +103,18 @@ def test_the_copy_stays_as_long_as_the_forecast_fits_it(path: Path) -> None:
     assert knowledge.network(HOSTS, LAUNCHER, OFF).network == path
 
 
+def test_the_copy_is_made_anew_in_its_place_when_the_file_was(path: Path) -> None:
+    measured(100, slow)
+    known = knowledge.network(HOSTS, LAUNCHER, OFF)
+    anew = networks.read(path)
+    anew.latency *= 2  # which no forecast contradicts
+    networks.write(anew, path)
+    os.utime(known.network, (time.time() - 60,) * 2)
+    assert knowledge.network(HOSTS, LAUNCHER, OFF) == known
+    assert networks.read(known.network).latency[1, 0] == anew.latency[1, 0]
+    assert {*path.parent.iterdir()} == {path, known.network}
+
+
 def test_a_forecast_that_is_not_sure_changes_nothing(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -110,6 +123,15 @@ def test_a_forecast_that_is_not_sure_changes_nothing(
     measured(192, lambda noise: 6e6 * math.exp(noise.uniform(-1, 1)))
     assert knowledge.network(HOSTS, LAUNCHER, OFF).network == path
     assert "planning for its forecast" not in capsys.readouterr().err
+
+
+def test_forecasts_may_need_a_number_of_values() -> None:
+    measured(3, slow)
+    weather.add(NAMES, Entry(time.time(), "sample", {}, {("n1", "n0"): 2e6}))
+    history = weather.load(NAMES)
+    assert {*drift.known(history, 0, least=4).bandwidth} == {("n1", "n0")}
+    assert len(drift.known(history, 0, least=3).bandwidth) == 12
+    assert {*drift.known(history, time.time() - 3600, least=2).bandwidth} == set()
 
 
 def test_a_network_that_was_heard_of_lately_is_used_as_it_is(

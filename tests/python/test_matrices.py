@@ -116,6 +116,22 @@ def test_monitoring_that_is_cut_off_is_refused_anywhere(tmp_path: Path) -> None:
         matrices.read(tmp_path)
 
 
+def test_monitored_communicators_may_have_ranks_that_are_not_known(tmp_path: Path) -> None:
+    unknown = (
+        "D\tspawned\tprocs: (null)\nO2A\t-1\t8 bytes\t2 msgs sent\nA2A\t-1\t0 bytes\t0 msgs sent\n"
+    )
+    expected = {(0, 1): (3, 300), (1, 2): (3, 300)}
+    assert pairs(read(tmp_path, "a.prof", MONITORED + unknown)) == expected
+    # Only the world's ranks are counted, where they are known.
+    others = "D\tother\tprocs: 0,1,2,3,4\nD\tMPI_COMM_WORLD\tprocs: (null)\n"
+    matrix = read(tmp_path, "b.prof", MONITORED + others)
+    assert matrix.ranks == 3 and pairs(matrix) == expected
+
+
+def test_messages_without_headings_are_one_ranks_part(tmp_path: Path) -> None:
+    assert pairs(read(tmp_path, "a.prof", "E\t0\t0\t5 bytes\t1 msgs sent\n")) == {}
+
+
 DIGITS = "9" * 5000
 
 

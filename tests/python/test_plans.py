@@ -307,6 +307,13 @@ def test_explain_all_collectives(net: str, capsys: pytest.CaptureFixture[str]) -
     assert found["block_sizes"] == [1000, 2000, 0, 0, 0, 3000]
 
 
+def test_what_isnt_there_cant_be_explained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", str(tmp_path / "none.json")]) == 2
+    assert "none.json: No such file" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

@@ -86,6 +86,38 @@ def test_the_cache_keeps_the_last_records_of_a_program(
     assert set(kept(tmp_path)) - {other} == set(found[-recording.KEPT :])
 
 
+@pytest.mark.parametrize(
+    ("words", "script", "rest"),
+    [
+        (["-u", "app.py", "a"], "app.py", ["-u", "a"]),
+        (["-X", "dev", "app.py"], "app.py", ["-X", "dev"]),
+        (["-Xdev", "-uW", "error", "app.py"], "app.py", ["-Xdev", "-uW", "error"]),
+        (
+            ["--check-hash-based-pycs", "never", "app.py"],
+            "app.py",
+            ["--check-hash-based-pycs", "never"],
+        ),
+        (["-m", "pkg", "a"], None, ["-m", "pkg", "a"]),
+        (["-um", "pkg", "a"], None, ["-um", "pkg", "a"]),
+        (["-mpkg", "a"], None, ["-mpkg", "a"]),
+        (["-c", "import pkg", "a"], None, ["-c", "import pkg", "a"]),
+        (["-", "a"], None, ["-", "a"]),
+        ([], None, []),
+    ],
+)
+def test_an_interpreters_script_is_found_behind_its_options(
+    words: list[str],
+    script: str | None,
+    rest: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    program, *arguments = recording.identity(["/none/python3", *words])
+    assert program == " ".join(["/none/python3", *([str(tmp_path / script)] if script else [])])
+    assert arguments == rest
+
+
 def test_no_record_leaves_none(recorder: Path, tmp_path: Path) -> None:
     words = run(recorder, "--no-record")
     assert not [word for word in words if word.startswith("THALWEG_RECORD")]

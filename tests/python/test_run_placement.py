@@ -1,6 +1,7 @@
 """Where `thalweg run` starts ranks, and what it says of that."""
 
 import json
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,12 @@ from test_past_runs import APP, recorded
 from test_record import messages, part, write
 from test_run import launcher  # noqa: F401
 
-from thalweg import inputs, past_runs, planning, record, recording, run_placement, wisdom
+from thalweg import inputs, mapping, past_runs, planning, record, recording, run_placement, wisdom
 from thalweg.cli import main
 from thalweg.errors import UserError
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
+from thalweg.mapping import Mapping
 from thalweg.network import Network
 from thalweg.run_placement import Choice
 from thalweg.units import time_to_text
@@ -47,14 +49,16 @@ def site(host: str) -> str:
 
 
 def recorded_partners(
-    when: str, *, hosts: list[str] = USUAL, dilation: float = 1, **launch: Any
-) -> Path:
-    """A run of APP on these hosts with the messages of PARTNERS."""
+    when: str, *, hosts: list[str] = USUAL, dilation: float = 1, receivers: Sequence[int] = (1,),
+    sizes: Sequence[tuple[int, int]] = ((1000, 10**8),), **launch: Any,
+) -> Path:  # fmt: skip
+    """A run of APP on these hosts with the messages of PARTNERS, or to the ranks whose numbers
+    differ from the sender's in the bits of `receivers`."""
     made = recording.usual(APP, hosts)
     assert made
     folder = made.rename(made.with_name(f"20260101T{when}-1"))
-    sizes = [(1000, 10**8)]
-    parts = [part(rank, 4, messages(rank ^ 1, sizes), host=rank) for rank in range(4)]
+    sent = [b"".join(messages(rank ^ to, list(sizes)) for to in receivers) for rank in range(4)]
+    parts = [part(rank, 4, sent[rank], host=rank) for rank in range(4)]
     return write(
         folder, 4, *parts, hosts=hosts, placement=[0, 1, 2, 3], dilation=dilation,
         launch={"status": 0, "program": APP, "start": when} | launch,
@@ -100,11 +104,26 @@ def test_ranks_stay_in_blocks_where_the_launcher_needs_that(net: Network, tmp_pa
 HALVES = "from,to,messages,bytes\n0,2,100,1e7\n1,3,100,1e7\n0,1,10,1000\n"
 
 
-def test_it_is_said_what_the_restriction_to_blocks_costs(net: Network, partners: Path) -> None:
+def launcher_of_blocks(monkeypatch: pytest.MonkeyPatch) -> Launcher:
+    mpich = Launcher(Path("mpiexec"), "mpich", "4.0")
+    monkeypatch.setitem(vars(mpich), "form", "mpich-4")
+    return mpich
+
+
+def test_it_is_said_what_the_restriction_to_blocks_costs(
+    net: Network, partners: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mpich = launcher_of_blocks(monkeypatch)
+
+    def chosen(listed: list[Host], usual: list[str]) -> Choice:
+        found = planning.choose(net, listed, usual, mpich, APP, partners)
+        assert found
+        return found
+
     partners.write_text(HALVES)
     listed, usual = [Host("west0", 2), Host("east0", 2)], ["west0"] * 2 + ["east0"] * 2
-    choice = run_placement.choose(net, listed, usual, APP, partners, in_blocks=True)
-    assert choice and "saves 0%" in choice.objection
+    choice = chosen(listed, usual)
+    assert "saves 0%" in choice.objection
     restriction, objection = run_placement.lines(choice)
     assert "so only such blocks are placed: a rank's communication costs " in restriction
     assert "a newer MPICH (-rankmap)" in restriction and "--write mpich-4" in restriction
@@ -112,12 +131,43 @@ def test_it_is_said_what_the_restriction_to_blocks_costs(net: Network, partners:
     assert run_placement.as_json(choice)["restriction"] == restriction
     free = run_placement.choose(net, listed, usual, APP, partners)
     assert free and not free.restriction and not free.objection
+    assert f"instead of {time_to_text(free.best.total)}, which" in restriction
     # Where blocks are as good as any other placement there is nothing to say.
     partners.write_text(PARTNERS)
-    choice = run_placement.choose(net, listed, usual, APP, partners, in_blocks=True)
-    assert choice and not choice.restriction
-    choice = run_placement.choose(net, HOSTS, USUAL, APP, partners, in_blocks=True)
-    assert choice and not choice.restriction and not choice.objection
+    assert not chosen(listed, usual).restriction
+    choice = chosen(HOSTS, USUAL)
+    assert not choice.restriction and not choice.objection
+
+
+@pytest.mark.parametrize(
+    ("slow", "stays", "said"),
+    [
+        ([], False, True),
+        (["thalweg"], False, False),
+        (["inter-only"], True, True),
+        (["inter-only", "thalweg"], True, False),
+    ],
+)
+def test_a_choice_of_blocks_is_weighed_by_its_own_mapping(
+    net: Network, monkeypatch: pytest.MonkeyPatch, slow: list[str], stays: bool, said: bool
+) -> None:
+    recorded_partners("010000", seconds=20.0, receivers=(2, 2, 1), sizes=[(10**4, 10**6)])
+    now, place = 0.0, mapping.place
+
+    def timed(*positional: Any, method: str, **named: Any) -> Mapping:
+        nonlocal now
+        now += 1e6 * (method in slow)
+        return place(*positional, method=method, **named)
+
+    monkeypatch.setattr(mapping, "place", timed)
+    monkeypatch.setattr("thalweg.planning.time.monotonic", lambda: now)
+    listed, usual = [Host(name, 2) for name in USUAL], ["west0"] * 2 + ["east0"] * 2
+    choice = planning.choose(net, listed, usual, launcher_of_blocks(monkeypatch), APP, None)
+    assert choice and bool(choice.objection) == stays
+    assert bool(choice.restriction) == said
+    if said:  # by the placement that is chosen
+        costs = f"communication costs {time_to_text(choice.chosen.total)} instead of "
+        assert costs in choice.restriction
 
 
 def test_an_earlier_run_gives_the_matrix(net: Network) -> None:
@@ -153,6 +203,25 @@ def test_placing_must_not_take_longer_than_a_run_saves(net: Network, partners: P
     recorded_partners("020000", seconds=200.0, dilation=2000)
     choice = run_placement.choose(net, HOSTS, USUAL, APP)
     assert choice and run_placement.weigh(choice, APP, 1000 * gain) is choice
+
+
+@pytest.mark.parametrize(
+    ("recorded", "run", "alike"),
+    [
+        (["/opt/lammps"], ["./lammps"], True),
+        (["/opt/lammps"], ["./mine"], False),
+        (["python3", "-u", "a/app.py"], ["python3", "-u", "app.py"], True),
+        (["python3", "app.py"], ["python3", "mine.py"], False),
+        (["python3", "-m", "app"], ["python3", "-m", "mine"], False),
+    ],
+)
+def test_a_named_record_is_weighed_only_if_it_is_of_the_same_program(
+    net: Network, recorded: list[str], run: list[str], alike: bool
+) -> None:
+    folder = recorded_partners("010000", seconds=200.0, program=recorded)
+    choice = run_placement.choose(net, HOSTS, USUAL, run, folder)
+    assert choice and not choice.objection
+    assert bool(run_placement.weigh(choice, run, 1e6).objection) == alike
 
 
 def test_planning_counts_where_it_is_known_how_long_it_takes(
@@ -199,9 +268,12 @@ def test_matrices_that_do_not_fit(net: Network, partners: Path) -> None:
     with pytest.raises(UserError, match="host north is not in the network"):
         run_placement.choose(net, [Host("north")], ["north"] * 4, APP, partners)
     mine, other = recorded("010000", APP), recorded("020000", ["/bin/other"])
+    script = recorded("030000", ["python3", "a.py"])
     assert run_placement.another_program(partners, APP) == ""
     assert run_placement.another_program(mine, APP) == ""
     assert "the record of another program, /bin/other" in run_placement.another_program(other, APP)
+    assert run_placement.another_program(script, ["python3", "b/a.py"]) == ""
+    assert "program, a.py: " in run_placement.another_program(script, ["python3", "b.py"])
 
 
 def placed_run(choice: Choice, when: str, **launch: Any) -> record.Run:

@@ -104,14 +104,35 @@ def test_hours_are_joined_over_midnight_and_by_how_slow_they_are() -> None:
     )  # fmt: skip
     assert [line for line in told(known) if "slowest" in line] == [
         "n3 is slowest at 9 to 10 h (UTC): its bandwidth is 0.5 times its usual",
-        "n3 is slowest at 22 to 2 h (UTC): its bandwidth is 0.4 to 0.81 times its usual",
+        "n3 is slowest at 22 to 2 h (UTC): its bandwidth is 0.4 to 0.8 times its usual",
     ]
 
 
 def test_hosts_that_were_measured_with_each_other_only_are_both_named() -> None:
     known = history(7, in_the_afternoon(0.2), lambda _: [("n2", "n3"), ("n0", "n1")])
     (line,) = [line for line in told(known) if "slowest" in line]
+    assert line.startswith("the egress of n2 or the ingress of n3 is slowest at 12 to 16 h")
+    both = history(7, in_the_afternoon(0.2), lambda _: [("n2", "n3"), ("n3", "n2")])
+    (line,) = [line for line in told(both) if "slowest" in line]
     assert line.startswith("n2 or n3 is slowest at 12 to 16 h")
+
+
+@pytest.mark.parametrize("hosts", [NAMES[1:4], NAMES])
+@pytest.mark.parametrize(("end", "name"), [(0, "egress"), (1, "ingress")])
+def test_outgoing_and_incoming_pairs_are_judged_apart(
+    hosts: Sequence[str], end: int, name: str
+) -> None:
+    pairs = [pair for pair in ALL if {*pair} <= {*hosts}]
+
+    def factor(pair: Pair, hour: int) -> float:
+        return 0.5 if pair[end] == "n3" and 12 <= hour % 24 < 16 else 1
+
+    known = history(7, factor, lambda _: pairs)
+    assert [line for line in told(known) if "slowest" in line] == [
+        f"the {name} of {SPAN}: its bandwidth is 0.5 times its usual"
+    ]
+    rows = weather_text.as_json(known, weather_findings.lines(known, 0))["worst"]
+    assert {row["host"] for row in rows} == {"n3"}
 
 
 # Changes -----------------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -209,23 +210,42 @@ def test_what_counts_is_the_time_of_measuring(tmp_path: Path) -> None:
     assert taken[1] == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_watch_that_is_ended_cleans_up(cached: Path, tmp_path: Path, number: int) -> None:
-    """The launcher is a script that says that it measures, and then nothing."""
-    launcher = a_launcher(tmp_path, """echo '{"event": "step"}'\nexec sleep 60""")
+@contextmanager
+def watching(cached: Path, folder: Path, *before: str) -> Iterator["subprocess.Popen[str]"]:
+    """A watch in the middle of a sample, which leaves no files when it is ended.
+
+    The launcher is a script that says that it measures, and then nothing.
+    """
+    launcher = a_launcher(folder, """echo '{"event": "step"}'\nexec sleep 60""")
     command = [sys.executable, "-m", "thalweg", "weather", str(cached), "--watch", "10min"]
-    samples = tmp_path / "thalweg" / "samples"
+    samples = folder / "thalweg" / "samples"
     with subprocess.Popen(
-        [*command, "--launcher", str(launcher)], stderr=subprocess.PIPE, text=True, env=os.environ
-    ) as process:
+        [*before, *command, "--launcher", str(launcher)], stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=os.environ,
+    ) as process:  # fmt: skip
         try:
             end = time.monotonic() + 60
             while time.monotonic() < end and not list(samples.glob("*.part")):
                 assert process.poll() is None, process.communicate()[1]
                 time.sleep(0.05)
             assert list(samples.iterdir())
-            process.send_signal(number)
-            assert process.wait(30) == 128 + number
+            yield process
         finally:
             process.kill()
     assert list(samples.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_watch_that_is_ended_cleans_up(cached: Path, tmp_path: Path, number: int) -> None:
+    with watching(cached, tmp_path) as process:
+        process.send_signal(number)
+        assert process.wait(30) == 128 + number
+
+
+def test_a_watch_under_nohup_goes_on_without_its_terminal(cached: Path, tmp_path: Path) -> None:
+    with watching(cached, tmp_path, "nohup") as process:
+        process.send_signal(signal.SIGHUP)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 128 + signal.SIGTERM

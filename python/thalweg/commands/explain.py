@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from thalweg import changes, console, events, explain, operations, races, record, units
+from thalweg import changes, console, events, explain, inputs, operations, races, record, units
 from thalweg.collective import neighborhoods, parse_kind
 from thalweg.errors import UserError
 from thalweg.files import is_file, is_folder
@@ -67,6 +67,7 @@ def command(
         return _explain_run(net, name, wanted_size, json)
     _refuse_unended(net)
     if name is None:
+        inputs.network(net)  # raises if it is none
         raise UserError("explain what? Name a collective, as in: thalweg explain NET bcast 8MB")
     length = wanted_size or "1MB"
     setting = Question(net, ranks, hosts, mpi, search(effort, seed, budget)).answerable()

@@ -106,13 +106,20 @@ def _watch(what: Path | None, request: Request, every: str, share: str, times: i
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Lets SIGTERM and SIGHUP end the work as Ctrl-C does: files and processes are cleaned up."""
+    """Lets SIGTERM and SIGHUP end the work as Ctrl-C does: files and processes are cleaned up.
+
+    One that is ignored, as SIGHUP under `nohup`, stays so.
+    """
 
     def end(number: int, _: object) -> NoReturn:
         signal.signal(number, signal.SIG_IGN)
         raise SystemExit(128 + number)
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {
+        number: signal.signal(number, end)
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
     try:
         yield
     finally:

@@ -190,7 +190,7 @@ TEST_CASE("plans follow a network that becomes worse and recovers") {
   }
 }
 
-TEST_CASE("where a latency grows, following is no worse than staying") {
+TEST_CASE("where a latency grows, following is about as good as having known") {
   const Network calm = three_sites();
   const std::vector<Fault> faults = {
       {"allreduce", {sum}, {far(calm, 2, 0)}, Quantity::latency},
@@ -203,7 +203,7 @@ TEST_CASE("where a latency grows, following is no worse than staying") {
                     << " times the time of plans that knew, following "
                     << trial.follows.seconds() / trial.knowing);
     CHECK(trial.follows.alike);
-    CHECK(trial.follows.seconds() <= 1.02 * trial.staying);
+    CHECK(trial.follows.seconds() <= 1.15 * trial.knowing);
   }
 }
 
