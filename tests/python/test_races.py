@@ -182,4 +182,4 @@ def test_explain_says_that_a_summary_or_all_but_a_trace_is_missing(
     for file in folder.glob("rank-*"):
         file.unlink()
     assert main(["explain", str(folder)]) == 2
-    assert "Name a collective" in capsys.readouterr().err
+    assert "Is a directory" in capsys.readouterr().err

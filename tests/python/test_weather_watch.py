@@ -237,7 +237,8 @@ def watching(cached: Path, folder: Path, *before: str) -> Iterator["subprocess.P
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_watch_that_is_ended_cleans_up(cached: Path, tmp_path: Path, number: int) -> None:
-    with watching(cached, tmp_path) as process:
+    # The tests may themselves run under nohup.
+    with watching(cached, tmp_path, "env", "--default-signal=HUP") as process:
         process.send_signal(number)
         assert process.wait(30) == 128 + number
 
