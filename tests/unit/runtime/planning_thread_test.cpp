@@ -27,9 +27,12 @@ void wait_for(const PlanningThread& thread) {
 
 } // namespace
 
+void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+  if (has_no_memory && std::this_thread::get_id() != tester) return nullptr;
+  return std::malloc(std::max<std::size_t>(size, 1));
+}
 void* operator new(std::size_t size) {
-  if (has_no_memory && std::this_thread::get_id() != tester) throw std::bad_alloc();
-  if (void* const memory = std::malloc(std::max<std::size_t>(size, 1))) return memory;
+  if (void* const memory = operator new(size, std::nothrow)) return memory;
   throw std::bad_alloc();
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
