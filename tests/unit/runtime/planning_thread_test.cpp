@@ -25,6 +25,17 @@ void wait_for(const PlanningThread& thread) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
+/// Returns what was observed of two hosts: a shape that the table has no plan for is to be
+/// improved.
+std::shared_ptr<Observations> observed() {
+  auto seen = std::make_shared<Observations>();
+  seen->network = network::even_network(2, units::Time(1e-3), units::Rate(1e6));
+  seen->placement = {0, 1};
+  seen->hosts = {0, 1};
+  seen->improves = true;
+  return seen;
+}
+
 } // namespace
 
 void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
@@ -46,11 +57,7 @@ TEST_CASE("without memory for what was observed nothing is planned") {
 }
 
 TEST_CASE("without memory in the thread nothing is planned") {
-  auto seen = std::make_shared<Observations>();
-  seen->network = network::even_network(2, units::Time(1e-3), units::Rate(1e6));
-  seen->placement = {0, 1};
-  seen->hosts = {0, 1};
-  seen->improves = true;
+  const auto seen = observed();
   seen->shape = {.key = {.kind = collective::Kind::bcast}, .size = 8};
   seen->table.placement = seen->placement;
   seen->table.entries.push_back({.kind = collective::Kind::bcast, .native = false, .skeleton = {}});
@@ -64,11 +71,7 @@ TEST_CASE("without memory in the thread nothing is planned") {
 }
 
 TEST_CASE("planning that finds nothing hasn't failed") {
-  auto seen = std::make_shared<Observations>();
-  seen->network = network::even_network(2, units::Time(1e-3), units::Rate(1e6));
-  seen->placement = {0, 1};
-  seen->hosts = {0, 1};
-  seen->improves = true; // a shape that the table has no plan for
+  const auto seen = observed();
   PlanningThread thread;
   thread.start(seen);
   wait_for(thread);
