@@ -341,7 +341,7 @@ def race(case: Case) -> None:
     for found in summary["races"]:
         assert found["collective"] in raced, summary
         assert found["verdicts"][-1]["winner"] == found["winner"], found
-        assert found["seconds"]["plan"] > 0 and found["seconds"]["native"] > 0, found
+        assert sum(seconds > 0 for seconds in found["seconds"].values()) >= 2, found
     # Reductions don't, if they are to be reproducible; nothing does, if it isn't wanted.
     _, summary = case.run(racing, races(case) | {"THALWEG_REPRODUCIBLE": "1"})
     for name in ["reduce", "allreduce", "reduce_scatter", "scan", "exscan"]:
