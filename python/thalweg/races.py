@@ -171,7 +171,7 @@ def _gain(race: Race) -> float:
 
 
 def _times(race: Race, dilation: float) -> str:
-    """What the candidates took, of a race or one of its verdicts; a second plan once it is tried."""
+    """What the candidates took, of a race or a verdict; a second plan only once it is tried."""
     shown = {named(race, each): took for each, took in race["seconds"].items()}
     return ", ".join(
         f"{each} {time_to_text(took / dilation) if took > 0 else 'not tried'}"
