@@ -160,6 +160,16 @@ def test_the_oldest_plans_are_dropped(path: Path, monkeypatch: pytest.MonkeyPatc
     assert list(wisdom.load(path)) == ["large"]
 
 
+def test_libraries_are_told_apart_by_build_id_or_content(tmp_path: Path) -> None:
+    library = tmp_path / "lib.so"
+    library.write_bytes(b"\x7fELF" + wisdom.BUILD_ID + bytes(range(20)) + b"code")
+    assert wisdom.digest(library) == "0001020304050607"
+    library.write_bytes(b"\x7fELF" + wisdom.BUILD_ID + b"cut off")
+    found = wisdom.digest(library)
+    library.write_bytes(b"\x7fELF" + bytes(5000) + wisdom.BUILD_ID + bytes(20))
+    assert len({found, wisdom.digest(library), "0001020304050607"}) == 3
+
+
 def test_wisdom_lies_in_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("THALWEG_WISDOM", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
