@@ -175,13 +175,30 @@ def _runs(placement: Sequence[int]) -> list[list[int]]:
 
 
 def load(path: Path) -> dict[str, bytes]:
-    """Returns the records by key, the oldest first; none, with a note, if it can't be read."""
+    """Returns the records by key, the oldest first; none, with a note, if it can't be read.
+
+    A file that stays the same is read once: forget() frees what that takes.
+    """
     try:
-        return _read(path)
+        status = path.stat()
+        return dict(_unchanged(path, status.st_ino, status.st_mtime_ns, status.st_size))
+    except FileNotFoundError:
+        return {}
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         console.note(f"wisdom {path} is ignored: {why}")
         return {}
+
+
+@functools.lru_cache(maxsize=1)
+def _unchanged(path: Path, *_: int) -> dict[str, bytes]:
+    """Returns _read(path), of this file, time and size."""
+    return _read(path)
+
+
+def forget() -> None:
+    """Frees the memory that load() keeps, up to LARGEST: a program that is started may need it."""
+    _unchanged.cache_clear()
 
 
 def _read(path: Path) -> dict[str, bytes]:
