@@ -49,6 +49,7 @@ from bench import (
     settings,
     simgrid,
     smpi,
+    startup,
     stress,
     timeline,
     timeline_runs,
@@ -205,6 +206,7 @@ commands = {
         3,
         frozenset({"size", "anew", "resume", "program"}),
     ),
+    "startup": Command(startup.run, startup.scenario_names, 3, frozenset({"anew", "resume"})),
     "placement-lab": Command(
         placement_lab.run,
         placement_lab.names,
