@@ -49,6 +49,8 @@ from bench import (
     settings,
     simgrid,
     smpi,
+    smpi_lab,
+    smpi_model,
     stress,
     timeline,
     timeline_runs,
@@ -229,6 +231,12 @@ commands = {
         on_lab=False,
     ),
     "smpi": Command(smpi.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
+    "smpi-lab": Command(
+        smpi_lab.run,
+        smpi_lab.scenario_names,
+        5,
+        frozenset({"anew", "resume", "program", "simulate"}),
+    ),
     "overhead": Command(
         overhead.run,
         repetitions=3,
@@ -297,7 +305,12 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             budget_is_set=budget is not None,
             programs=_known(
                 program or [],
-                [*breakdown.sizes, *placement_programs.programs, *timeline_runs.programs],
+                [
+                    *breakdown.sizes,
+                    *placement_programs.programs,
+                    *timeline_runs.programs,
+                    *smpi_model.programs,
+                ],
                 "program",
             ),
             simulate=simulate,
