@@ -12,17 +12,19 @@ times, without the lab, and writes nothing.
 from __future__ import annotations
 
 import statistics
+import tempfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from bench import smpi_model, sources
+from bench import machine, smpi_model, sources
 from bench.builds import Build
 from bench.page import Page, Part, Record
 from bench.progress import Progress
 from bench.report import Subject, Table, console, percent, seconds, times
 from bench.session import LaunchFailedError, Planned, Session, with_thalweg
 from bench.settings import Settings
-from bench.smpi_model import Model, Simulated, arguments, programs, seconds_of, variants
+from bench.smpi_model import Built, Model, Simulated, arguments, programs, seconds_of, variants
 from thalweg.errors import UserError
 from thalweg.lab import counters, validity
 
@@ -42,6 +44,8 @@ least_dilation = 8.0
 bar = 0.1  # that a simulated time may be off
 most_rounds = 2  # times the repetitions, if runs are invalid
 launch_seconds = 5.0
+scratch = machine.repository / ".cache" / "bench"
+"""The hosts of a lab have temporary folders of their own, but the same sources."""
 run_seconds = {"cg": 0.9, "nbody": 2.6, "sor": 0.6, "mg": 2.8, "is": 0.2}
 """Un-dilated seconds of a native run, about."""
 
@@ -57,20 +61,19 @@ def run(settings: Settings) -> None:
         for name in settings.scenarios
     }
     progress = Progress(
-        {
-            f"{name}, {each}": settings.repetitions
-            * 2
-            * (launch_seconds + run_seconds[each] * least_dilation)
-            for name, missing in left.items()
-            for each in missing
-        }
+        {key: took for name, each in left.items() for key, took in estimates(settings, name, each)}
     )
-    for name, missing in left.items():
-        if missing:
-            measure_on(name, missing, settings, page, build, progress)
-    if settings.simulate:
-        return
-    page.finish()
+    scratch.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
+        wanted = dict.fromkeys(each for missing in left.values() for each in missing)
+        built = {each: smpi_model.build(programs[each], Path(folder)) for each in wanted}
+        for name, missing in left.items():
+            if missing:
+                setting = Setting(name, settings, {each: built[each] for each in missing})
+                if not settings.simulate:
+                    setting.measure(page, build, progress)
+    if not settings.simulate:
+        page.finish()
 
 
 def chosen(settings: Settings) -> list[str]:
@@ -81,34 +84,51 @@ def labels(name: str, build: Build, program: str) -> Record:
     return {"scenario": name, "build": build.name, "program": program}
 
 
-def measure_on(
-    name: str, wanted: Sequence[str], settings: Settings, page: Page, build: Build,
-    progress: Progress,
-) -> None:  # fmt: skip
-    """Simulates the programs on a scenario, then brings up its lab and runs them."""
-    session = Session(name, settings.dilation)
-    if not settings.dilation:
-        session.dilation = max(session.dilation, least_dilation)
-    model = Model(session.scenario, session.folder)
-    built = {each: smpi_model.build(programs[each], session.folder) for each in wanted}
-    simulated = {
-        each: {
-            variant: model.simulate(programs[each], variant, built[each][variant])
-            for variant in variants
-        }
+def estimates(settings: Settings, name: str, wanted: Sequence[str]) -> list[tuple[str, float]]:
+    """Returns about how long each program takes on this machine."""
+    dilation = settings.dilation or least_dilation
+    runs = len(variants) * settings.repetitions
+    return [
+        (part_name(name, each), runs * (launch_seconds + run_seconds[each] * dilation))
         for each in wanted
-    }
-    if settings.simulate:
-        return
-    with session:
-        for each in wanted:
-            with progress.part(f"{name}, {each}"):
+    ]
+
+
+def part_name(name: str, program: str) -> str:
+    return f"{name}, {program}"
+
+
+class Setting:
+    """A scenario on which programs are simulated; then they run on its lab."""
+
+    def __init__(self, name: str, settings: Settings, built: Mapping[str, Built]) -> None:
+        self._settings, self._built = settings, built
+        self._session = Session(name, settings.dilation)
+        if not settings.dilation:
+            self._session.dilation = max(self._session.dilation, least_dilation)
+        self._model = Model(self._session.scenario, self._session.folder)
+        self._simulated = {
+            program: {
+                variant: self._model.simulate(programs[program], variant, files[variant])
+                for variant in variants
+            }
+            for program, files in built.items()
+        }
+
+    def measure(self, page: Page, build: Build, progress: Progress) -> None:
+        """Brings up the lab and runs the programs."""
+        name = self._session.name
+        with self._session as session:
+            for program, files in self._built.items():
                 words = [
-                    str(built[each][smpi_model.lab]), *arguments(programs[each], session.ranks)
+                    str(files[smpi_model.lab]), *arguments(programs[program], session.ranks)
                 ]  # fmt: skip
-                samples = in_turn(session, build, model, words, settings.repetitions)
-                found = facts(session, simulated[each])
-                page.add(labels(name, build, each), found, samples)
+                with progress.part(part_name(name, program)):
+                    samples = in_turn(
+                        session, build, self._model, words, self._settings.repetitions
+                    )
+                    found = facts(session, self._simulated[program])
+                    page.add(labels(name, build, program), found, samples)
 
 
 def facts(session: Session, simulated: Mapping[str, Simulated]) -> Record:

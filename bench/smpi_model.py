@@ -11,7 +11,7 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,12 +36,12 @@ programs = {
     "mg": next(each for each in smpi.programs if each.name == "3-D stencil"),
     "is": next(each for each in smpi.programs if each.name.startswith("IS")),
 }
-"""Those of `script/bench smpi`; N-body has fewer bodies, so that computing takes less time."""
+"""As in `script/bench smpi`; N-body has fewer bodies, so that computing takes less time."""
 span = machine.repository / "bench" / "span.c"
 wrapped = ("-Wl,--wrap=MPI_Init", "-Wl,--wrap=MPI_Finalize")
 """Lets span.c see when a program begins and ends."""
 payload = (9000 - 52) / (9000 + 14)
-"""Of a frame: without the headers of Ethernet, IP and TCP, which has timestamps."""
+"""The part of a frame without the headers of Ethernet, IP and TCP, which has timestamps."""
 latencies_of_handshake = 3  # there, back, and the data's own
 
 
@@ -62,7 +62,11 @@ class Compilers:
         return found
 
 
-def build(program: Program, folder: Path) -> dict[str, Path]:
+Built = Mapping[str, Path]
+"""A program's files by what they are for."""
+
+
+def build(program: Program, folder: Path) -> Built:
     """Compiles a program for the lab and for SMPI. Raises UserError."""
     compilers = {
         lab: Compilers(

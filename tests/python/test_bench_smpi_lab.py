@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 from bench import smpi_lab, smpi_model
+from bench.builds import Build
 from bench.page import Part
+from bench.session import LaunchFailedError
 from bench.settings import Settings
+from thalweg.lab import counters, scenario
 
 IS = smpi_model.programs["is"]
 
@@ -79,3 +82,60 @@ def test_headers_let_a_program_for_smpi_compile_without(tmp_path: Path) -> None:
     folder = smpi_model.without_smpi(tmp_path)
     assert (folder / "smpi" / "mpi.h").read_text() == "#include <mpi.h>\n"
     assert "TRACE_smpi_set_category" in (folder / "simgrid" / "instr.h").read_text()
+
+
+BUILD = Build("mpich-4.0", "mpich", Path("/usr/bin/mpiexec.mpich"))
+
+
+class FakeSession:
+    """A lab whose programs take 8 s of this machine, and fail at every third run."""
+
+    lab = None
+    dilation = 8.0
+    scenario = scenario.find("cloud")
+
+    def __init__(self) -> None:
+        self.environments: list[dict[str, str]] = []
+
+    def run(self, _build: Build, _words: list[str], environment: dict[str, str]) -> str:
+        self.environments.append(environment)
+        if len(self.environments) % 3 == 0:
+            raise LaunchFailedError("cg ended with status 1")
+        return "span 8.000000000 s\n"
+
+
+class FakeModel:
+    plan = Path("plan.bin")
+
+
+def counted(**other: Any) -> counters.Counters:
+    usual: dict[str, Any] = {
+        "dilation": 8.0, "hosts": ("a", "b"), "elapsed": 0.0, "busy": 0.0, "frames": 0,
+        "pair_bytes": ((0, 0), (0, 0)), "drops": {}, "late": 0, "lateness": (0, 0),
+        "lateness_edges": (1e-5, 1e-3), "host_drops": (0, 0), "retransmits": (0, 0),
+        "steal": 0.0, "run_queue_delay": 0.0,
+    }  # fmt: skip
+    return counters.Counters(**usual | other)
+
+
+def test_runs_take_turns_until_there_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counters, "read", lambda _lab: counted())
+    session: Any = FakeSession()
+    model: Any = FakeModel()
+    found = smpi_lab.in_turn(session, BUILD, model, ["cg"], 2)
+    assert len(smpi_lab.valid(found, "native")) >= 2 <= len(smpi_lab.valid(found, "thalweg"))
+    assert [each["time"] for each in found] == [1.0] * len(found)
+    assert [bool(each) for each in session.environments[:4]] == [False, True, False, True]
+    assert session.environments[1]["THALWEG_PLAN"] == "plan.bin"
+
+
+def test_runs_that_stay_invalid_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    readings = iter(range(1000))
+    monkeypatch.setattr(
+        counters, "read", lambda _lab: counted(elapsed=(at := next(readings)), busy=at, frames=at)
+    )
+    session: Any = FakeSession()
+    model: Any = FakeModel()
+    found = smpi_lab.in_turn(session, BUILD, model, ["cg"], 3)
+    assert not smpi_lab.valid(found, "native") and len(session.environments) == 2 * 2 * 3
+    assert "the switch was busy" in found[0]["invalid"][0]
