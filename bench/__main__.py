@@ -21,6 +21,7 @@ from bench import (
     cloudmap,
     cmpi,
     days,
+    days_lab,
     distance,
     grid,
     headline,
@@ -254,6 +255,12 @@ commands = {
     ),
     "cmpi": Command(cmpi.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
     "days": Command(days.run, options=frozenset({"anew", "resume"}), on_lab=False),
+    "days-lab": Command(
+        days_lab.run,
+        days_lab.scenario_names,
+        2,
+        frozenset({"anew", "resume", "collective"}),
+    ),
     "cloudmap": Command(
         cloudmap.run, options=frozenset({"anew", "resume", "networks"}), on_lab=False
     ),
