@@ -1,7 +1,7 @@
 #include "mapping/planned.hpp"
 
+#include "mapping/call_plans.hpp"
 #include "mapping/collectives.hpp"
-#include "planner/planner.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -37,18 +37,21 @@ public:
           static_cast<double>(call.members.empty() ? index(problem.ranks()) : call.members.size());
       const bool plans = _planned.size() < most_planned && so_far < enough * all &&
                          squares + ranks * ranks <= most_squares;
-      (plans ? _planned : _estimated).push_back(call);
-      if (plans) squares += ranks * ranks;
+      if (plans) {
+        _planned.emplace_back(problem, call);
+        squares += ranks * ranks;
+      } else
+        _estimated.push_back(call);
       so_far += seconds[at];
     }
   }
 
   /// Returns what they take, or something above the limit as soon as that is clear.
-  [[nodiscard]] double seconds(const Placement& placement, double limit) const {
+  [[nodiscard]] double seconds(const Placement& placement, double limit) {
     double sum = estimate(_estimated, placement);
-    for (const Call& call : _planned) {
+    for (CallPlans& call : _planned) {
       if (sum >= limit) break;
-      sum += planned(call, placement);
+      sum += call.seconds(placement);
     }
     return sum;
   }
@@ -60,36 +63,16 @@ private:
     return Collectives(only, placement).total();
   }
 
-  /// Returns what the call takes a rank, on average over all ranks.
-  [[nodiscard]] double planned(const Call& call, const Placement& placement) const {
-    Placement where = placement;
-    if (!call.members.empty()) {
-      where.clear();
-      for (const Rank member : call.members)
-        where.push_back(placement[index(member)]);
-    }
-    if (std::ranges::all_of(where, [&](HostId host) { return host == where.front(); })) return 0;
-    const auto ranks = static_cast<Rank>(where.size());
-    const planner::Problem problem{
-        {.kind = call.kind, .ranks = ranks, .root = call.root, .size = call.size},
-        _problem.network,
-        std::move(where)};
-    planner::PlanOptions options;
-    options.disabled = {"native", "bound", "verify"};
-    options.finalists = 2;
-    const double share = static_cast<double>(ranks) / static_cast<double>(_problem.ranks());
-    return share * call.count * planner::plan(problem, options).predicted.value();
-  }
-
   const Problem& _problem;
-  std::vector<Call> _planned, _estimated;
+  std::vector<CallPlans> _planned;
+  std::vector<Call> _estimated;
 };
 
 } // namespace
 
 std::vector<std::optional<Cost>> planned_costs(const Problem& problem,
                                                std::span<const Placement> placements) {
-  const Calls calls(problem, placements.front());
+  Calls calls(problem, placements.front());
   std::vector<std::optional<Cost>> found;
   double least = std::numeric_limits<double>::infinity();
   for (const Placement& placement : placements) {
