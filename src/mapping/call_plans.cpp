@@ -1,5 +1,6 @@
 #include "mapping/call_plans.hpp"
 
+#include "bounds/bounds.hpp"
 #include "planner/passes.hpp"
 #include "units/index.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 /// Choices that are compared on each placement. The best one on all ranks is among the first two or
 /// three of those on the hosts.
 constexpr std::size_t most_choices = 3;
+/// Of which some may not suit the number of ranks.
 constexpr std::size_t ranking_length = 8;
 
 planner::PlanOptions options() {
@@ -21,7 +23,7 @@ planner::PlanOptions options() {
   return options;
 }
 
-/// As candidates of a table are simulated, by one thread.
+/// As for tables, which programs run by.
 planner::Limits limits(std::size_t ranks) {
   return {planner::table_preset(planner::Effort::normal, ranks)};
 }
@@ -48,6 +50,22 @@ planner::Problem on_hosts(const planner::Problem& ranks) {
 
 } // namespace
 
+CallPlans::CallPlans(const Problem& problem, Call call) : _problem(&problem), _call(std::move(call)) {
+  const auto ranks = static_cast<double>(problem.ranks());
+  _weight = _call.count *
+            (_call.members.empty() ? 1 : static_cast<double>(_call.members.size()) / ranks);
+}
+
+double CallPlans::seconds(const Placement& placement) {
+  planner::Problem ranks = on_ranks(placement);
+  return is_on_one_host(ranks.placement) ? 0 : _weight * shortest(ranks).value();
+}
+
+double CallPlans::least_seconds(const Placement& placement) {
+  const planner::Problem ranks = on_ranks(placement);
+  return is_on_one_host(ranks.placement) ? 0 : _weight * bound(ranks).value();
+}
+
 planner::Problem CallPlans::on_ranks(const Placement& placement) const {
   Placement where = placement;
   if (!_call.members.empty()) {
@@ -61,10 +79,26 @@ planner::Problem CallPlans::on_ranks(const Placement& placement) const {
           std::move(where)};
 }
 
+Time CallPlans::bound(const planner::Problem& ranks) {
+  // Which rank is where doesn't matter, except for the root and for the order of a scan.
+  const collective::Kind kind = ranks.collective.kind;
+  Placement known_by = ranks.placement;
+  if (!collective::is_prefix(kind)) std::ranges::sort(known_by);
+  if (collective::is_rooted(kind))
+    known_by.push_back(ranks.placement[index(ranks.collective.root)]);
+  const auto [found, is_new] = _bounds.try_emplace(std::move(known_by));
+  if (is_new) found->second = bounds::bound(ranks).time;
+  return found->second;
+}
+
 void CallPlans::rank_choices(const planner::Problem& ranks) {
   const planner::Problem hosts = on_hosts(ranks);
-  const planner::Limits limits = mapping::limits(hosts.placement.size());
-  const planner::PlanOptions options = planner::with_preset(mapping::options(), limits.preset);
+  planner::Limits limits = mapping::limits(hosts.placement.size());
+  const planner::Known known{{bound(ranks), {}}, {}};
+  limits.known = &known;
+  planner::PlanOptions options = mapping::options();
+  std::erase(options.disabled, "bound");
+  options = planner::with_preset(options, limits.preset);
   planner::Passes passes(hosts, options, limits);
   passes.run();
   for (planner::Choice& choice : passes.ranking(ranking_length))
@@ -73,25 +107,32 @@ void CallPlans::rank_choices(const planner::Problem& ranks) {
       _choices.push_back(std::move(choice));
 }
 
-double CallPlans::seconds(const Placement& placement) {
-  planner::Problem problem = on_ranks(placement);
-  const double share =
-      static_cast<double>(problem.placement.size()) / static_cast<double>(_problem->ranks());
-  return share * _call.count * shortest(std::move(problem)).value();
-}
-
-Time CallPlans::shortest(planner::Problem problem) {
-  if (is_on_one_host(problem.placement)) return Time(0);
-  if (_choices.empty()) rank_choices(problem);
-  if (_choices.empty()) return planner::plan(problem, options()).predicted;
+Time CallPlans::shortest(planner::Problem& ranks) {
+  if (_choices.empty()) rank_choices(ranks);
+  if (_choices.empty()) return planner::plan(ranks, options()).predicted;
   algorithms::Cache cache;
-  problem.cache = &cache;
+  ranks.cache = &cache;
+  const planner::Limits limits = mapping::limits(ranks.placement.size());
+  const Time enough = bound(ranks) * limits.preset.enough;
   Time shortest = Time::infinity();
+  std::vector<planner::Skeleton> compared;
+  const auto compare = [&](const std::string& algorithm, const planner::Parameters& parameters) {
+    if (shortest <= enough) return;
+    planner::Skeleton skeleton =
+        algorithms::make_skeleton(algorithms::find(algorithm), ranks, parameters);
+    if (std::ranges::find(compared, skeleton) != compared.end()) return;
+    shortest = std::min(shortest, planner::judge(ranks, skeleton, options(), limits, shortest));
+    compared.push_back(std::move(skeleton));
+  };
   for (const planner::Choice& choice : _choices) {
-    const planner::Skeleton skeleton = algorithms::make_skeleton(
-        algorithms::find(choice.algorithm), problem, choice.parameters);
-    shortest = std::min(shortest, planner::judge(problem, skeleton, options(),
-                                                 limits(problem.placement.size()), shortest));
+    // With one rank on each host it makes no difference that one sends for all of them, which takes
+    // much fewer messages to simulate.
+    if (choice.parameters.senders == 0) {
+      planner::Parameters thin = choice.parameters;
+      thin.senders = 1;
+      compare(choice.algorithm, thin);
+    }
+    compare(choice.algorithm, choice.parameters);
   }
   return shortest;
 }

@@ -49,9 +49,11 @@ public:
   /// Returns what they take, or something above the limit as soon as that is clear.
   [[nodiscard]] double seconds(const Placement& placement, double limit) {
     double sum = estimate(_estimated, placement);
+    for (CallPlans& call : _planned)
+      sum += call.least_seconds(placement);
     for (CallPlans& call : _planned) {
       if (sum >= limit) break;
-      sum += call.seconds(placement);
+      sum += call.seconds(placement) - call.least_seconds(placement);
     }
     return sum;
   }
