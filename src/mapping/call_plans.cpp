@@ -5,16 +5,16 @@
 #include "units/index.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace thalweg::mapping {
 namespace {
 
-/// Choices that are compared on each placement. The best one on all ranks is among the first two or
-/// three of those on the hosts.
+/// Choices that are compared on each placement, and how many of one algorithm. The best one on all
+/// ranks is among the first two or three of those on the hosts.
 constexpr std::size_t most_choices = 3;
-/// Of which some may not suit the number of ranks.
-constexpr std::size_t ranking_length = 8;
+constexpr std::ptrdiff_t most_of_one = 2;
 
 planner::PlanOptions options() {
   planner::PlanOptions options;
@@ -46,6 +46,32 @@ planner::Problem on_hosts(const planner::Problem& ranks) {
       static_cast<Rank>(std::ranges::find(hosts.placement, root) - hosts.placement.begin());
   collective.size = collective.size * ranks.collective.blocks() / collective.blocks();
   return hosts;
+}
+
+/// Whether the call's bytes hardly add to its time, even over the slowest pair of its hosts.
+bool is_small(const planner::Problem& hosts, Time time, double share) {
+  double slowest = std::numeric_limits<double>::infinity();
+  for (const HostId a : hosts.placement)
+    for (const HostId b : hosts.placement)
+      if (a != b) slowest = std::min(slowest, hosts.network.bandwidth(a, b).value());
+  return static_cast<double>(hosts.collective.total()) <= share * time.value() * slowest;
+}
+
+planner::Skeleton skeleton(const planner::Problem& problem, const planner::Choice& choice) {
+  return algorithms::make_skeleton(algorithms::find(choice.algorithm), problem, choice.parameters);
+}
+
+/// Returns a candidate for the hosts as choices for the ranks: where it makes no difference with
+/// one rank on each host, first that one of them sends for all, which takes much fewer messages to
+/// simulate. More senders make more connections, which only large calls gain by.
+std::vector<planner::Choice> for_ranks(const planner::Problem& hosts,
+                                       const planner::Candidate& candidate, double precision) {
+  const planner::Choice own{candidate.algorithm, candidate.parameters};
+  planner::Choice thin = own;
+  thin.parameters.senders = 1;
+  if (thin == own || skeleton(hosts, thin) != skeleton(hosts, own)) return {own};
+  if (is_small(hosts, *candidate.time(), precision)) return {thin};
+  return {thin, own};
 }
 
 } // namespace
@@ -101,10 +127,17 @@ void CallPlans::rank_choices(const planner::Problem& ranks) {
   options = planner::with_preset(options, limits.preset);
   planner::Passes passes(hosts, options, limits);
   passes.run();
-  for (planner::Choice& choice : passes.ranking(ranking_length))
-    if (_choices.size() < most_choices &&
-        algorithms::find(choice.algorithm).can_do(ranks.collective))
+  std::vector<std::string_view> taken;
+  const planner::Explanation found = passes.take();
+  for (const planner::Candidate& each : found.candidates) {
+    if (taken.size() == most_choices) break;
+    if (!each.time() || std::ranges::count(taken, each.algorithm) == most_of_one ||
+        !algorithms::find(each.algorithm).can_do(ranks.collective))
+      continue;
+    taken.push_back(each.algorithm);
+    for (planner::Choice& choice : for_ranks(hosts, each, limits.preset.enough - 1))
       _choices.push_back(std::move(choice));
+  }
 }
 
 Time CallPlans::shortest(planner::Problem& ranks) {
@@ -115,24 +148,10 @@ Time CallPlans::shortest(planner::Problem& ranks) {
   const planner::Limits limits = mapping::limits(ranks.placement.size());
   const Time enough = bound(ranks) * limits.preset.enough;
   Time shortest = Time::infinity();
-  std::vector<planner::Skeleton> compared;
-  const auto compare = [&](const std::string& algorithm, const planner::Parameters& parameters) {
-    if (shortest <= enough) return;
-    planner::Skeleton skeleton =
-        algorithms::make_skeleton(algorithms::find(algorithm), ranks, parameters);
-    if (std::ranges::find(compared, skeleton) != compared.end()) return;
-    shortest = std::min(shortest, planner::judge(ranks, skeleton, options(), limits, shortest));
-    compared.push_back(std::move(skeleton));
-  };
   for (const planner::Choice& choice : _choices) {
-    // With one rank on each host it makes no difference that one sends for all of them, which takes
-    // much fewer messages to simulate.
-    if (choice.parameters.senders == 0) {
-      planner::Parameters thin = choice.parameters;
-      thin.senders = 1;
-      compare(choice.algorithm, thin);
-    }
-    compare(choice.algorithm, choice.parameters);
+    if (shortest <= enough) break;
+    shortest = std::min(shortest, planner::judge(ranks, skeleton(ranks, choice), options(), limits,
+                                                 shortest));
   }
   return shortest;
 }

@@ -18,6 +18,8 @@ namespace {
 constexpr double enough = 0.9;
 constexpr std::size_t most_planned = 6;
 constexpr double most_squares = 6.0 * 64 * 64;
+/// What costs less by a smaller share than this costs the same.
+constexpr double least_gain = 1e-5;
 
 /// The program's calls, divided by whether they are planned.
 class Calls {
@@ -76,14 +78,14 @@ std::vector<std::optional<Cost>> planned_costs(const Problem& problem,
                                                std::span<const Placement> placements) {
   Calls calls(problem, placements.front());
   std::vector<std::optional<Cost>> found;
-  double least = std::numeric_limits<double>::infinity();
+  double enough = std::numeric_limits<double>::infinity();
   for (const Placement& placement : placements) {
     Cost each = cost(problem, placement);
     const double others = (each.total() - each.collectives).value();
-    each.collectives = Time(calls.seconds(placement, least - others));
+    each.collectives = Time(calls.seconds(placement, enough - others));
     const double total = each.total().value();
-    found.push_back(total > least ? std::nullopt : std::optional(each));
-    least = std::min(least, total);
+    found.push_back(total >= enough ? std::nullopt : std::optional(each));
+    if (total < enough) enough = total * (1 - least_gain);
   }
   return found;
 }
