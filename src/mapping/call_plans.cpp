@@ -11,10 +11,15 @@
 namespace thalweg::mapping {
 namespace {
 
-/// Choices that are compared on each placement, and how many of one algorithm. The best one on all
-/// ranks is among the first two or three of those on the hosts.
-constexpr std::size_t most_choices = 3;
+/// Choices that are taken over from a plan, and how many of one algorithm.
+constexpr std::size_t most_choices = 4;
 constexpr std::ptrdiff_t most_of_one = 2;
+/// A call is small if it has no block for each rank, and its bytes, over the slowest pair of its
+/// hosts, take at most this share of the bound.
+constexpr double small_share = 0.05;
+/// How much farther from the bound than the best so far a placement may be before it is planned by
+/// itself.
+constexpr double unlikeness = 1.05;
 
 planner::PlanOptions options() {
   planner::PlanOptions options;
@@ -41,6 +46,7 @@ planner::Problem on_hosts(const planner::Problem& ranks) {
       hosts.placement.push_back(host);
   collective::Collective& collective = hosts.collective;
   collective.ranks = static_cast<Rank>(hosts.placement.size());
+  hosts.cache = nullptr;
   const HostId root = ranks.placement[index(collective.root)];
   collective.root =
       static_cast<Rank>(std::ranges::find(hosts.placement, root) - hosts.placement.begin());
@@ -48,38 +54,35 @@ planner::Problem on_hosts(const planner::Problem& ranks) {
   return hosts;
 }
 
-/// Whether the call's bytes hardly add to its time, even over the slowest pair of its hosts.
-bool is_small(const planner::Problem& hosts, Time time, double share) {
+bool is_small(const planner::Problem& problem, Time bound) {
+  if (problem.collective.blocks() > 1) return false;
   double slowest = std::numeric_limits<double>::infinity();
-  for (const HostId a : hosts.placement)
-    for (const HostId b : hosts.placement)
-      if (a != b) slowest = std::min(slowest, hosts.network.bandwidth(a, b).value());
-  return static_cast<double>(hosts.collective.total()) <= share * time.value() * slowest;
+  for (const HostId a : problem.placement)
+    for (const HostId b : problem.placement)
+      if (a != b) slowest = std::min(slowest, problem.network.bandwidth(a, b).value());
+  return static_cast<double>(problem.collective.total()) <= small_share * bound.value() * slowest;
 }
 
 planner::Skeleton skeleton(const planner::Problem& problem, const planner::Choice& choice) {
   return algorithms::make_skeleton(algorithms::find(choice.algorithm), problem, choice.parameters);
 }
 
-/// Returns a candidate for the hosts as choices for the ranks: where it makes no difference with
-/// one rank on each host, first that one of them sends for all, which takes much fewer messages to
-/// simulate. More senders make more connections, which only large calls gain by.
-std::vector<planner::Choice> for_ranks(const planner::Problem& hosts,
-                                       const planner::Candidate& candidate, double precision) {
-  const planner::Choice own{candidate.algorithm, candidate.parameters};
+/// Returns a candidate for one rank on each host as a choice for all ranks. If it makes no
+/// difference there, one rank sends for all of a host: more senders make more connections, by which
+/// a small call isn't faster, and more messages to simulate.
+planner::Choice for_ranks(const planner::Problem& hosts, planner::Choice own) {
   planner::Choice thin = own;
   thin.parameters.senders = 1;
-  if (thin == own || skeleton(hosts, thin) != skeleton(hosts, own)) return {own};
-  if (is_small(hosts, *candidate.time(), precision)) return {thin};
-  return {thin, own};
+  return skeleton(hosts, thin) == skeleton(hosts, own) ? thin : own;
 }
 
 } // namespace
 
-CallPlans::CallPlans(const Problem& problem, Call call) : _problem(&problem), _call(std::move(call)) {
+CallPlans::CallPlans(const Problem& problem, Call call)
+    : _problem(&problem), _call(std::move(call)) {
   const auto ranks = static_cast<double>(problem.ranks());
-  _weight = _call.count *
-            (_call.members.empty() ? 1 : static_cast<double>(_call.members.size()) / ranks);
+  _weight =
+      _call.count * (_call.members.empty() ? 1 : static_cast<double>(_call.members.size()) / ranks);
 }
 
 double CallPlans::seconds(const Placement& placement) {
@@ -117,42 +120,60 @@ Time CallPlans::bound(const planner::Problem& ranks) {
   return found->second;
 }
 
-void CallPlans::rank_choices(const planner::Problem& ranks) {
-  const planner::Problem hosts = on_hosts(ranks);
-  planner::Limits limits = mapping::limits(hosts.placement.size());
+Time CallPlans::plan(const planner::Problem& problem, const planner::Problem& ranks) {
+  planner::Limits limits = mapping::limits(problem.placement.size());
   const planner::Known known{{bound(ranks), {}}, {}};
   limits.known = &known;
   planner::PlanOptions options = mapping::options();
   std::erase(options.disabled, "bound");
   options = planner::with_preset(options, limits.preset);
-  planner::Passes passes(hosts, options, limits);
+  planner::Passes passes(problem, options, limits);
   passes.run();
-  std::vector<std::string_view> taken;
   const planner::Explanation found = passes.take();
+  const bool is_on_hosts = problem.placement.size() < ranks.placement.size();
+  std::vector<planner::Choice> choices;
   for (const planner::Candidate& each : found.candidates) {
-    if (taken.size() == most_choices) break;
-    if (!each.time() || std::ranges::count(taken, each.algorithm) == most_of_one ||
+    if (choices.size() == most_choices) break;
+    if (!each.time() ||
+        std::ranges::count(choices, each.algorithm, &planner::Choice::algorithm) == most_of_one ||
         !algorithms::find(each.algorithm).can_do(ranks.collective))
       continue;
-    taken.push_back(each.algorithm);
-    for (planner::Choice& choice : for_ranks(hosts, each, limits.preset.enough - 1))
-      _choices.push_back(std::move(choice));
+    planner::Choice choice{each.algorithm, each.parameters};
+    choices.push_back(is_on_hosts ? for_ranks(problem, choice) : choice);
   }
+  for (planner::Choice& choice : choices)
+    if (std::ranges::find(_choices, choice) == _choices.end())
+      _choices.push_back(std::move(choice));
+  return found.plan.predicted;
 }
 
-Time CallPlans::shortest(planner::Problem& ranks) {
-  if (_choices.empty()) rank_choices(ranks);
-  if (_choices.empty()) return planner::plan(ranks, options()).predicted;
-  algorithms::Cache cache;
-  ranks.cache = &cache;
+Time CallPlans::compare(const planner::Problem& ranks) {
   const planner::Limits limits = mapping::limits(ranks.placement.size());
   const Time enough = bound(ranks) * limits.preset.enough;
   Time shortest = Time::infinity();
   for (const planner::Choice& choice : _choices) {
     if (shortest <= enough) break;
-    shortest = std::min(shortest, planner::judge(ranks, skeleton(ranks, choice), options(), limits,
-                                                 shortest));
+    shortest = std::min(
+        shortest, planner::judge(ranks, skeleton(ranks, choice), options(), limits, shortest));
   }
+  return shortest;
+}
+
+Time CallPlans::shortest(planner::Problem& ranks) {
+  algorithms::Cache cache;
+  ranks.cache = &cache;
+  const Time bound = this->bound(ranks);
+  Time shortest = Time::infinity();
+  if (_choices.empty()) {
+    const planner::Problem hosts = on_hosts(ranks);
+    if (is_small(hosts, bound))
+      _nearest = plan(hosts, ranks) / bound;
+    else
+      shortest = plan(ranks, ranks);
+  }
+  if (!(shortest < Time::infinity())) shortest = compare(ranks);
+  if (shortest > bound * (_nearest * unlikeness)) shortest = std::min(shortest, plan(ranks, ranks));
+  _nearest = std::min(_nearest, shortest / bound);
   return shortest;
 }
 

@@ -3,6 +3,7 @@
 #include "mapping/problem.hpp"
 #include "planner/judge.hpp"
 
+#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -12,10 +13,11 @@ namespace thalweg::mapping {
 /// What the planner predicts of a call's plans, for one placement after the other: fast enough to
 /// judge each of a mapping's finalists.
 ///
-/// To plan for all ranks means to compare fifty candidates. Which of them win depends on the hosts
-/// and on how many bytes go between them, hardly on the ranks inside. So a plan for one rank on
-/// each host of the first placement ranks them, and only the best few are simulated on each
-/// placement, none any more once one is near the proven bound.
+/// To plan means to compare some fifty candidates. It is done for the first placement, and its best
+/// few are simulated on each: none any more once one is near the proven bound. A placement on which
+/// they end farther from the bound than on another one is planned by itself. What wins for a small
+/// call depends on the hosts and hardly on the ranks inside, so one rank on each host is planned
+/// for first then, which takes a tenth of the time.
 class CallPlans {
 public:
   /// @param problem its network must outlive this
@@ -30,16 +32,20 @@ public:
 
 private:
   [[nodiscard]] planner::Problem on_ranks(const Placement& placement) const;
-  void rank_choices(const planner::Problem& ranks);
+  /// Plans and adds the best few choices to those that are compared.
+  /// @param problem the ranks, or one on each of their hosts
+  Time plan(const planner::Problem& problem, const planner::Problem& ranks);
+  Time compare(const planner::Problem& ranks);
   Time bound(const planner::Problem& ranks);
   /// Returns the shortest predicted time of one call.
   Time shortest(planner::Problem& ranks);
 
   const Problem* _problem;
   Call _call;
-  double _weight;                        ///< calls, by the share of ranks that take part
-  std::vector<planner::Choice> _choices; ///< the likeliest first
-  std::map<Placement, Time> _bounds;     ///< by what they depend on
+  double _weight; ///< calls, by the share of ranks that take part
+  std::vector<planner::Choice> _choices;
+  double _nearest = std::numeric_limits<double>::infinity(); ///< to the bound, in times of it
+  std::map<Placement, Time> _bounds;                         ///< by what they depend on
 };
 
 } // namespace thalweg::mapping

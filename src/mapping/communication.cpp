@@ -21,8 +21,7 @@ void check_traffic(const Traffic& each, Rank ranks) {
     fail(": there are " + std::to_string(ranks) + " ranks, numbered from 0");
   for (const double number : {each.messages, each.bytes})
     if (!(number >= 0) || !std::isfinite(number))
-      fail(" has " + std::to_string(number) +
-           ": messages and bytes must be numbers of at least 0");
+      fail(" has " + std::to_string(number) + ": messages and bytes must be numbers of at least 0");
   if (each.phase < 0)
     fail(" is in phase " + std::to_string(each.phase) + ": phases are numbered from 0");
 }

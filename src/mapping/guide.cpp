@@ -40,10 +40,10 @@ Communication with_calls(const Problem& problem) {
 } // namespace
 
 Guide::Guide(const Problem& problem, const HostCosts& costs, const State& state)
-    : _problem(&problem), _costs(&costs), _communication(with_calls(problem)), _hosts(problem.network.hosts.size()),
-      _width((_hosts + lanes - 1) / lanes * lanes), _table(index(problem.ranks()) * _width),
-      _message_to(_hosts * _width), _message_from(_hosts * _width), _byte_to(_hosts * _width),
-      _byte_from(_hosts * _width) {
+    : _problem(&problem), _costs(&costs), _communication(with_calls(problem)),
+      _hosts(problem.network.hosts.size()), _width((_hosts + lanes - 1) / lanes * lanes),
+      _table(index(problem.ranks()) * _width), _message_to(_hosts * _width),
+      _message_from(_hosts * _width), _byte_to(_hosts * _width), _byte_from(_hosts * _width) {
   const auto hosts = static_cast<HostId>(_hosts);
   for (HostId first = 0; first < hosts; ++first)
     for (HostId second = 0; second < hosts; ++second) {

@@ -13,9 +13,8 @@ namespace thalweg::mapping {
 namespace {
 
 /// The calls that are planned: as many as make up this share of what the estimate finds, and no
-/// more than so many, by the squares of their ranks: those of up to 64 ranks take tens of
-/// milliseconds each, those of 1,024 ten seconds.
-constexpr double enough = 0.9;
+/// more than so many, by the squares of their ranks: those of 1,024 take seconds each.
+constexpr double most_of_all = 0.9;
 constexpr std::size_t most_planned = 6;
 constexpr double most_squares = 6.0 * 64 * 64;
 /// What costs less by a smaller share than this costs the same.
@@ -37,7 +36,7 @@ public:
       const Call& call = problem.calls[at];
       const auto ranks =
           static_cast<double>(call.members.empty() ? index(problem.ranks()) : call.members.size());
-      const bool plans = _planned.size() < most_planned && so_far < enough * all &&
+      const bool plans = _planned.size() < most_planned && so_far < most_of_all * all &&
                          squares + ranks * ranks <= most_squares;
       if (plans) {
         _planned.emplace_back(problem, call);
