@@ -70,7 +70,7 @@ planner::Skeleton skeleton(const planner::Problem& problem, const planner::Choic
 /// Returns a candidate for one rank on each host as a choice for all ranks. If it makes no
 /// difference there, one rank sends for all of a host: more senders make more connections, by which
 /// a small call isn't faster, and more messages to simulate.
-planner::Choice for_ranks(const planner::Problem& hosts, planner::Choice own) {
+planner::Choice for_ranks(const planner::Problem& hosts, const planner::Choice& own) {
   planner::Choice thin = own;
   thin.parameters.senders = 1;
   return skeleton(hosts, thin) == skeleton(hosts, own) ? thin : own;
@@ -121,7 +121,11 @@ Time CallPlans::bound(const planner::Problem& ranks) {
 }
 
 Time CallPlans::plan(const planner::Problem& problem, const planner::Problem& ranks) {
-  planner::Limits limits = mapping::limits(problem.placement.size());
+  const std::size_t size = problem.placement.size();
+  const bool is_on_hosts = size < ranks.placement.size();
+  planner::Limits limits =
+      is_on_hosts ? mapping::limits(size)
+                  : planner::Limits{planner::plan_preset(planner::Effort::normal, size)};
   const planner::Known known{{bound(ranks), {}}, {}};
   limits.known = &known;
   planner::PlanOptions options = mapping::options();
@@ -130,7 +134,6 @@ Time CallPlans::plan(const planner::Problem& problem, const planner::Problem& ra
   planner::Passes passes(problem, options, limits);
   passes.run();
   const planner::Explanation found = passes.take();
-  const bool is_on_hosts = problem.placement.size() < ranks.placement.size();
   std::vector<planner::Choice> choices;
   for (const planner::Candidate& each : found.candidates) {
     if (choices.size() == most_choices) break;
