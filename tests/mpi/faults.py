@@ -19,7 +19,7 @@ from behaviour import Case, adapts, native, planned, races, said
 from launch import build, environment, launcher_environment, rank_process
 
 RANKS = 3
-SECONDS_STOPPED = 2
+SECONDS_STOPPED = 5
 SECONDS_TO_NOTICE = 6  # until plans for a wrong network are suspected: usual times settle in 5
 SECONDS_TO_END = 60  # A hang would last for ever.
 
