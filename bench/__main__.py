@@ -21,6 +21,7 @@ from bench import (
     cloudmap,
     cmpi,
     days,
+    days_lab,
     distance,
     grid,
     headline,
@@ -49,6 +50,9 @@ from bench import (
     settings,
     simgrid,
     smpi,
+    smpi_lab,
+    smpi_model,
+    startup,
     stress,
     timeline,
     timeline_runs,
@@ -205,6 +209,7 @@ commands = {
         3,
         frozenset({"size", "anew", "resume", "program"}),
     ),
+    "startup": Command(startup.run, startup.scenario_names, 3, frozenset({"anew", "resume"})),
     "placement-lab": Command(
         placement_lab.run,
         placement_lab.names,
@@ -229,6 +234,12 @@ commands = {
         on_lab=False,
     ),
     "smpi": Command(smpi.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
+    "smpi-lab": Command(
+        smpi_lab.run,
+        smpi_lab.scenario_names,
+        5,
+        frozenset({"anew", "resume", "program", "simulate"}),
+    ),
     "overhead": Command(
         overhead.run,
         repetitions=3,
@@ -246,6 +257,12 @@ commands = {
     ),
     "cmpi": Command(cmpi.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
     "days": Command(days.run, options=frozenset({"anew", "resume"}), on_lab=False),
+    "days-lab": Command(
+        days_lab.run,
+        days_lab.scenario_names,
+        2,
+        frozenset({"anew", "resume", "collective"}),
+    ),
     "cloudmap": Command(
         cloudmap.run, options=frozenset({"anew", "resume", "networks"}), on_lab=False
     ),
@@ -297,7 +314,12 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             budget_is_set=budget is not None,
             programs=_known(
                 program or [],
-                [*breakdown.sizes, *placement_programs.programs, *timeline_runs.programs],
+                [
+                    *breakdown.sizes,
+                    *placement_programs.programs,
+                    *timeline_runs.programs,
+                    *smpi_model.programs,
+                ],
                 "program",
             ),
             simulate=simulate,

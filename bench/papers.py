@@ -40,6 +40,7 @@ makers = {
         Maker("probe", "probe", on_lab=True),
         Maker("wan", "wan", on_lab=True),
         Maker("breakdown", "breakdown", on_lab=True),
+        Maker("days-lab", "days-lab", on_lab=True),
         Maker("placement-lab", "placement-lab", on_lab=True),
         Maker("inside-figures", "inside-figures", on_lab=True),
     )
@@ -58,7 +59,7 @@ pages_of: dict[str, dict[str, Sequence[str]]] = {
         "Figure 7": ("cmpi",),
         "Figure 8": ("cmpi",),
         "Figure 9": ("trees",),
-        "Figure 10": ("days",),
+        "Figure 10": ("days", "days-lab"),
         "Figure 11": ("breakdown",),
         "Appendix B": ("cmpi",),
     },

@@ -78,7 +78,7 @@ calls = (Call(Kind.allreduce, 8, 1000), Call(Kind.bcast, 1_000_000, 3),
 """Calls of all ranks, where collectives are planned for placements."""
 with_calls_label = "with collectives"
 with_calls = (Size(64, 8, 8, 2), Size(256, 32, 8, 2), Size(1024, 64, 16, 1))
-bars = {(64, 8): 0.005, (256, 32): 0.030, (1024, 64): 1.0, (16384, 256): 10.0}
+bars = {(64, 8): 0.005, (64, 24): 0.005, (256, 32): 0.030, (1024, 64): 1.0, (16384, 256): 10.0}
 """The longest times that are wanted, in seconds, by ranks and hosts."""
 tiny = ((8, 4, 2), (9, 3, 3), (10, 5, 2), (12, 4, 3), (8, 8, 1), (9, 9, 1), (10, 10, 1))
 """Ranks, hosts and slots for which all placements are tried."""

@@ -234,7 +234,9 @@ def _place(net: Network, program: Program) -> dict[str, Placed]:
         for method in compared
         if not (silent and method == "scotch")
     }
-    if not run_placement.saves_enough(placed["block"].total, placed["thalweg"].total):
+    found = placed["thalweg"]
+    usual = found.usual or placed["block"]  # by the same measure: with collectives planned, if any
+    if not run_placement.saves_enough(usual.total, found.total):
         placed["thalweg"] = placed["block"]
     return placed
 

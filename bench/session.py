@@ -28,6 +28,7 @@ from thalweg.algorithms import Problem
 from thalweg.collective import Collective, parse_kind
 from thalweg.errors import UserError
 from thalweg.lab import launch, lifecycle, scenario, validity
+from thalweg.lab.control import Control
 from thalweg.lab.state import Lab
 
 most_launches = 3  # of one set of cells: the first, and twice what was invalid or failed
@@ -124,6 +125,18 @@ class Session:
         trace: TracebackType | None,
     ) -> None:
         lifecycle.down()
+
+    def advance(self, now: scenario.Scenario) -> None:
+        """Moves the lab's timeline to its next change, after which its network is that of `now`.
+
+        Raises UserError if there is none.
+        """
+        with Control(self.lab.folder) as control:
+            answer = control.ask("advance")
+        if "error" in answer:
+            raise UserError(f"the lab {self.name}: {answer['error']}")
+        self.scenario = now
+        self._bounds.clear()
 
     def bound(self, collective: str, size: int, root: int = 0) -> float | None:
         """The physical limit on the scenario's network in seconds, or None if none is known."""

@@ -177,6 +177,7 @@ void bind_table(nb::module_& m) {
                              min_size,
                              false,
                              std::move(skeleton),
+                             std::nullopt,
                              nanoseconds(predicted),
                              nanoseconds(bound)};
             set_native(*self, native);
@@ -188,6 +189,7 @@ void bind_table(nb::module_& m) {
       .def_ro("min_size", &Entry::min_size)
       .def_ro("native", &Entry::native)
       .def_ro("skeleton", &Entry::skeleton)
+      .def_ro("second", &Entry::second)
       .def_ro("predicted_ns", &Entry::predicted_ns)
       .def_ro("bound_ns", &Entry::bound_ns)
       .def_ro("native_ns", &Entry::native_ns)

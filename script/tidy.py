@@ -3,7 +3,9 @@
 Nearly all of its time goes to the headers of the standard library. It therefore looks at several
 files at once, as if they were one, and at ever fewer where it finds something in them together,
 such as a name that two of them define.
-A file that passed is looked at again when it, a header that it includes or .clang-tidy changes.
+A file that passed is looked at again when it, a header that it includes, .clang-tidy or a package
+of this machine changes. What passed is kept beside the trees, as ccache keeps what was compiled: a
+clone has it from another one.
 Usage: tidy.py BUILD [FILE...]
 """
 
@@ -15,15 +17,18 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("src", "bindings", "bench", "examples")
-PASSED = ROOT / ".cache" / "tidy"
+PASSED = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thalweg-tidy"
+DAYS_KEPT = 30  # what passed, since it was last asked for
 MOST_FILES = 16  # in a batch: more save little, and both cores shall have enough to do
 # What may differ between files that are looked at together, or is of no interest.
 OTHER_OPTIONS = re.compile(r" -(?:[co] \S+|D\S+_EXPORTS|[fgO]\S*)")
@@ -38,6 +43,8 @@ USING = re.compile(r"\busing [\w:]*?(\w+)::(\w+);")
 NO_CODE = re.compile(r'//.*|#include.*|"(?:\\.|[^"\\\n])*"')
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 MACRO = re.compile(r"\b[A-Z][A-Z0-9_]+\b")
+# Declares names without defining them, which are then looked for in all namespaces of a batch.
+SIMGRID = re.compile(r"^#include <simgrid/", re.MULTILINE)
 
 
 @cache
@@ -62,12 +69,38 @@ def with_headers(file: Path, seen: set[Path]) -> set[Path]:
     return seen
 
 
+@cache
+def surroundings() -> bytes:
+    """What the verdicts on all files may depend on besides their text: this program, what it is
+    told, and the versions of clang-tidy and of all that has headers."""
+    files = (Path(__file__), ROOT / ".clang-tidy", ROOT / "requirements.lock")
+    packages = subprocess.run(["dpkg-query", "-W"], capture_output=True, check=True).stdout
+    return b"\0".join([*(file.read_bytes() for file in files), packages])
+
+
 def key(file: Path, options: str) -> str:
-    """Changes when the verdict on the file may change."""
-    digest = hashlib.sha256((ROOT / ".clang-tidy").read_bytes() + options.encode())
+    """Changes when the verdict on the file may change; the same in every clone."""
+    digest = hashlib.sha256(surroundings() + options.replace(str(ROOT), ".").encode())
     for part in sorted(with_headers(file, set())):
-        digest.update(f"{part}\0{text_of(part)}\0".encode())
+        digest.update(f"{part.relative_to(ROOT)}\0{text_of(part)}\0".encode())
     return digest.hexdigest()
+
+
+def has_passed(file: Path, options: str) -> bool:
+    mark = PASSED / key(file, options)
+    if not mark.exists():
+        return False
+    mark.touch()
+    return True
+
+
+def forget_old() -> None:
+    """Removes what nobody has asked for in a while."""
+    oldest = time.time() - DAYS_KEPT * 24 * 3600
+    for mark in PASSED.iterdir():
+        with suppress(FileNotFoundError):  # another clone's was quicker
+            if mark.stat().st_mtime < oldest:
+                mark.unlink()
 
 
 @dataclass
@@ -78,6 +111,7 @@ class Batch:
     options: dict[str, None]  # a set in order
     names: set[str] = field(default_factory=set)
     macros: set[str] = field(default_factory=set)  # that the files may look at
+    simgrid: bool = False
 
     @property
     def suffix(self) -> str:
@@ -93,6 +127,7 @@ class Batch:
         in_both = self.defines.keys() & other.defines.keys()
         return (
             self.suffix == other.suffix
+            and self.simgrid == other.simgrid
             and len(self.commands) + len(other.commands) <= MOST_FILES
             and not self.names & other.names
             and not differ & (in_both | self.macros | other.macros)
@@ -109,8 +144,10 @@ def batch_of(file: Path, command: str) -> Batch:
     """A batch of one file."""
     words = iter(shlex.split(command)[1:])
     options = (f"{word}{next(words)}" if word == "-isystem" else word for word in words)
-    macros = set().union(*map(macros_of, with_headers(file, set())))
-    return Batch({file: command}, dict.fromkeys(options), defined(file), macros)
+    parts = with_headers(file, set())
+    macros = set().union(*map(macros_of, parts))
+    simgrid = any(SIMGRID.search(text_of(part)) for part in parts)
+    return Batch({file: command}, dict.fromkeys(options), defined(file), macros, simgrid)
 
 
 def defined(file: Path) -> set[str]:
@@ -197,9 +234,10 @@ def main(arguments: list[str]) -> int:
         asked = {Path(name).resolve() for name in arguments[1:]}
         compiled = {file: options for file, options in compiled.items() if file in asked}
     PASSED.mkdir(parents=True, exist_ok=True)
-    unknown = sorted(each for each in compiled.items() if not (PASSED / key(*each)).exists())
+    unknown = sorted(each for each in compiled.items() if not has_passed(*each))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         bad: set[Path] = set().union(*pool.map(bad_files, make_batches(unknown)))
+    forget_old()
     print(f"clang-tidy: {len(bad)} of {len(compiled)} files with findings")
     return int(bool(bad))
 

@@ -6,7 +6,6 @@ what doesn't fit is: a pair, a host's port or a trunk.
 """
 
 import math
-import statistics
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -117,7 +116,7 @@ def causes(net: Network, found: Entry, quantity: Quantity, threshold: float) -> 
         if not explaining:
             break
         best = max(explaining, key=lambda cause: len(cause.pairs & wrong.keys()))
-        factor = statistics.median(wrong[pair] for pair in best.pairs & wrong.keys())
+        factor = float(np.median([wrong[pair] for pair in best.pairs & wrong.keys()]))
         named.append(replace(best, factor=factor))
         measured -= best.pairs
         wrong = {pair: f for pair, f in wrong.items() if pair not in best.pairs}

@@ -247,11 +247,12 @@ def read_summary(folder: Path) -> dict[str, Any]:
     return dict(content)
 
 
-_SECONDS = {"plan": NUMBER, "native": NUMBER}
+_SECONDS = {"plan?": NUMBER, "native": NUMBER, "second?": NUMBER}
 _RACE = {
     "collective": str, "size": WHOLE, "class": WHOLE, "root": WHOLE, "ranks": WHOLE,
     "leader": WHOLE, "winner": str, "calls": WHOLE, "races": WHOLE, "lost": NUMBER,
     "predicted": _SECONDS, "seconds": _SECONDS,
+    "algorithms?": {"plan?": str, "native?": str, "second?": str},
     "verdicts": [{"call": WHOLE, "winner": str, "seconds": _SECONDS}],
 }  # fmt: skip
 _CHANGE = {

@@ -10,7 +10,6 @@ from thalweg import network as networks
 from thalweg.errors import UserError
 from thalweg.files import parse_json, read_text
 from thalweg.hosts import Host
-from thalweg.lab import scenarios
 from thalweg.network import Network
 from thalweg.printable import short
 
@@ -48,6 +47,8 @@ def _exists(path: Path) -> bool:
 
 def _scenario(name: str) -> str:
     """Returns the lab's scenario of this name as a file's content; "" if there is none."""
+    from thalweg.lab import scenarios  # a program whose network is known doesn't wait for them
+
     document = scenarios.document(name)
     return json.dumps(document) if document else ""
 

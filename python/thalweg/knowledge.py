@@ -280,9 +280,8 @@ def _suspicious(net: Network, later: History, threshold: float) -> list[tuple[in
     network takes. So they are compared with earlier ones, and count only if no sample came since.
     """
     place = {host.name: at for at, host in enumerate(net.hosts)}
-    last = drift.latest(later)
-    off = {misfit.pair for misfit in drift.misfits(net, last, threshold)}
-    expected = drift.misfits(net, drift.known(later, 0), threshold)
+    off = {misfit.pair for misfit in drift.misfits(net, drift.latest(later), threshold)}
+    expected = drift.misfits(net, drift.known(later, 0), threshold) if off else []
     pairs = [misfit.pair for misfit in expected if misfit.pair in off]
     for pair in later.pairs("ratio"):
         ratio = later.series("ratio", pair)

@@ -149,7 +149,8 @@ def at(path: str) -> Launcher:
             f"launcher {path}: neither of Open MPI, MPICH nor Intel MPI; name the mpirun or "
             "mpiexec of one of them"
         )
-    return Launcher(Path(found), flavour, version)
+    # A Path drops the "./" without which the launcher would be looked for on the PATH.
+    return Launcher(Path(found).absolute(), flavour, version)
 
 
 def identify(text: str) -> tuple[str, str]:

@@ -11,8 +11,9 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
+
+import numpy as np
 
 from thalweg import console, mapping, matrices, placement, recording, run_placement, wisdom
 from thalweg.hosts import Host, short_name
@@ -179,7 +180,7 @@ def _tried(
     for hosts, alike in taken.items():
         cost = _cost(net, known, hosts)
         if now := [run.seconds for run in alike if abs(cost - run.cost) <= SAME_COST * run.cost]:
-            found.append(Tried(hosts, median(now), cost))
+            found.append(Tried(hosts, float(np.median(now)), cost))
     return found
 
 

@@ -11,7 +11,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +159,8 @@ def check_reachable(launcher: Launcher, hosts: Sequence[Host], patience: float =
 
     Raises UserError naming hosts that can't be reached, or don't answer within `patience` seconds.
     """
+    from concurrent.futures import ThreadPoolExecutor  # known hosts aren't tried
+
     with ThreadPoolExecutor(max_workers=min(64, max(1, len(hosts)))) as pool:
         problems = pool.map(lambda host: _problem(launcher, host.name, patience), hosts)
     if found := [problem for problem in problems if problem]:

@@ -1,7 +1,9 @@
 """Races of a run: what plans and the MPI library's own collectives took in turn, and which won.
 
-World rank 0's summary lists them (`docs/events-file.md`). Native's victories on MPI_COMM_WORLD are
-kept in wisdom by the plan file's content; the next run with the same plans begins with them.
+World rank 0's summary lists them (`docs/events-file.md`). The candidates are the plan, the second
+plan of its row, and native; where native is planned, the last two. What won on MPI_COMM_WORLD
+though it wasn't planned is kept in wisdom by the plan file's content; the next run with the same
+plans begins with it.
 """
 
 import hashlib
@@ -20,6 +22,7 @@ Race = Mapping[str, Any]
 the lab's."""
 
 ROOTED = ("bcast", "reduce", "gather", "scatter")
+SECOND = "second"
 
 
 def of(summary: Mapping[str, Any] | None) -> list[Race]:
@@ -33,11 +36,13 @@ def line(summary: Mapping[str, Any] | None) -> str:
     if not summary or not all_races:
         return ""
     dilation = record.dilation_of(summary)
-    won = [race for race in all_races if race["winner"] == "native"]
-    text = f"race: {len(all_races) - len(won)} won by plans, {len(won)} by native"
-    if won:
-        shown = max(won, key=_gain)
-        text += f" (most: {name(shown)}: {_both(shown, dilation)})"
+    winners = [race["winner"] for race in all_races]
+    text = f"race: {winners.count('plan')} won by plans, {winners.count('native')} by native"
+    if SECOND in winners:
+        text += f", {winners.count(SECOND)} by second plans"
+    if unplanned := [race for race in all_races if race["winner"] != planned(race)]:
+        shown = max(unplanned, key=_gain)
+        text += f" (most: {name(shown)}: {_times(shown, dilation)})"
     wrong = [each for race in all_races for each in wrong_predictions(race, dilation)]
     return ", ".join(filter(None, [text, predictions.line(wrong)]))
 
@@ -54,17 +59,30 @@ def name(race: Race) -> str:
     return f"{shape(race)}, {race['ranks']} ranks"
 
 
+def planned(race: Race) -> str:
+    """The candidate that the plan file chooses."""
+    return "plan" if "plan" in race["seconds"] else "native"
+
+
+def named(race: Race, candidate: str) -> str:
+    """Text such as "plan", "native" or "second plan (ring)"."""
+    if candidate != SECOND:
+        return candidate
+    algorithm = race.get("algorithms", {}).get(SECOND)
+    return f"second plan ({algorithm})" if algorithm else "second plan"
+
+
 def story(race: Race, dilation: float = 1) -> list[str]:
     """What happened in a race: a line for it, one per verdict, and what was predicted wrongly."""
     upwards = " and up to twice as much" if race["collective"] != "barrier" else ""
     lines = [
-        f"{shape(race)}{upwards}, {race['ranks']} ranks: {race['winner']} at the end, "
+        f"{shape(race)}{upwards}, {race['ranks']} ranks: {named(race, race['winner'])} at the end, "
         f"{plural(race['calls'], 'call')}, {plural(race['races'], 'race')}, "
         f"{time_to_text(race['lost'] / dilation)} lost to racing"
     ]
     details = [
         *(
-            f"call {verdict['call']}: {what}: {_both(verdict, dilation)}"
+            f"call {verdict['call']}: {what}: {_times(verdict, dilation)}"
             for verdict, what in verdicts(race)
         ),
         *(each.sentence() for each in wrong_predictions(race, dilation)),
@@ -75,10 +93,11 @@ def story(race: Race, dilation: float = 1) -> list[str]:
 def verdicts(race: Race) -> list[tuple[Mapping[str, Any], str]]:
     """Each verdict, and what it says: text such as "native takes over"."""
     found = []
-    before = "plan"
+    before = planned(race)
     for verdict in race["verdicts"]:
         winner = verdict["winner"]
-        found.append((verdict, f"{winner} {'stays' if winner == before else 'takes over'}"))
+        what = "stays" if winner == before else "takes over"
+        found.append((verdict, f"{named(race, winner)} {what}"))
         before = winner
     return found
 
@@ -88,48 +107,56 @@ def wrong_predictions(race: Race, dilation: float = 1) -> list[Prediction]:
     both = (
         Prediction(each, name(race), race["predicted"][each], race["seconds"][each] / dilation)
         for each in ("plan", "native")
+        if each in race["seconds"]
     )
     return [each for each in both if each.is_wrong]
 
 
 def advantage(race: Race) -> float | None:
-    """The share of the loser's time that the winner saves; None if one of them wasn't tried."""
-    seconds = [float(race["seconds"][each]) for each in ("plan", "native")]
-    if min(seconds) <= 0:
+    """The share of the best loser's time that the winner saves; None if no other was tried."""
+    tried = {each: float(took) for each, took in race["seconds"].items() if took > 0}
+    others = [took for each, took in tried.items() if each != race["winner"]]
+    if not others or race["winner"] not in tried:
         return None
-    won, lost = seconds if race["winner"] == "plan" else reversed(seconds)
-    return 1 - won / lost
+    return 1 - tried[race["winner"]] / min(others)
 
 
 def recall(plan: Path) -> str:
-    """THALWEG_RACED: the races that native won in earlier runs with this plan file."""
+    """THALWEG_RACED: what won in earlier runs with this plan file though it wasn't planned."""
     return ",".join(
-        f"{collective}:{root}:{size_class}" for collective, root, size_class in _load(plan)
+        ":".join(map(str, shape if winner == "native" else (*shape, winner)))
+        for shape, winner in _load(plan).items()
     )
 
 
 def keep(plan: Path, summary: Mapping[str, Any] | None, ranks: int) -> None:
-    """Keeps what native won, and forgets what plans have won since, on MPI_COMM_WORLD."""
+    """Keeps what won on MPI_COMM_WORLD though it wasn't planned, and forgets what the planned
+    candidate has won since."""
     before = _load(plan)
-    won = dict.fromkeys(before)
+    won = dict(before)
     for race in of(summary):
         if race["leader"] != 0 or race["ranks"] != ranks:
             continue
         key = (race["collective"], race["root"], race["class"])
-        if race["winner"] == "native":
-            won[key] = None
-        else:
+        if race["winner"] == planned(race):
             won.pop(key, None)
-    if list(won) != before:
-        wisdom.add(wisdom.location(), _key(plan), json.dumps(list(won)).encode())
+        else:
+            won[key] = race["winner"]
+    if won != before:
+        kept = [[*shape, winner] for shape, winner in won.items()]
+        wisdom.add(wisdom.location(), _key(plan), json.dumps(kept).encode())
 
 
-def _load(plan: Path) -> list[tuple[str, int, int]]:
+def _load(plan: Path) -> dict[tuple[str, int, int], str]:
+    """The winner by collective, root and size class."""
     value = wisdom.load(wisdom.location()).get(_key(plan), b"[]")
     try:
-        return [(str(name), int(root), int(bits)) for name, root, bits in json.loads(value)]
+        return {
+            (str(name), int(root), int(bits)): str(winner)
+            for name, root, bits, winner in json.loads(value)
+        }
     except (ValueError, TypeError):
-        return []
+        return {}
 
 
 def _key(plan: Path) -> str:
@@ -138,12 +165,16 @@ def _key(plan: Path) -> str:
 
 
 def _gain(race: Race) -> float:
+    """Seconds that the winner saved, if all calls were its."""
     seconds = race["seconds"]
-    return float((seconds["plan"] - seconds["native"]) * race["calls"])
+    return float((seconds[planned(race)] - seconds[race["winner"]]) * race["calls"])
 
 
-def _both(race: Race, dilation: float) -> str:
-    plan, native = (race["seconds"][each] / dilation for each in ("plan", "native"))
-    return (
-        f"plan {time_to_text(plan)}, native {time_to_text(native) if native > 0 else 'not tried'}"
+def _times(race: Race, dilation: float) -> str:
+    """What the candidates took, of a race or a verdict; a second plan only once it is tried."""
+    shown = {named(race, each): took for each, took in race["seconds"].items()}
+    return ", ".join(
+        f"{each} {time_to_text(took / dilation) if took > 0 else 'not tried'}"
+        for each, took in shown.items()
+        if took > 0 or each in ("plan", "native")
     )

@@ -12,6 +12,7 @@ import functools
 import hashlib
 import json
 import os
+import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -30,6 +31,11 @@ MAGIC = b"THWGWISD"
 VERSION = 1
 LARGEST = 64 << 20
 """Most bytes of plans that are kept; the oldest are dropped first."""
+
+BEGINNING = 4096
+BUILD_ID_SIZE = 20
+BUILD_ID = struct.pack("<III4s", 4, BUILD_ID_SIZE, 3, b"GNU\0")
+"""What precedes an ELF file's build ID, and where it is looked for: among the first bytes."""
 
 Planned = TypeVar("Planned")
 
@@ -138,8 +144,20 @@ def _key(setting: Setting, asked: dict[str, object]) -> str:
 @functools.cache
 def _core_digest() -> str:
     """Returns a digest of the compiled core, which makes the plans."""
-    content = Path(str(thalweg._core.__file__)).read_bytes()
-    return hashlib.sha256(content).hexdigest()[:16]
+    return digest(Path(str(thalweg._core.__file__)))
+
+
+def digest(library: Path) -> str:
+    """Returns 16 digits that tell a library from others.
+
+    They are its build ID, if the linker left one: to hash all of the core takes 25 ms.
+    """
+    with library.open("rb") as file:
+        _, has_one, rest = file.read(BEGINNING).partition(BUILD_ID)
+        if has_one and len(rest) >= BUILD_ID_SIZE:
+            return rest[:BUILD_ID_SIZE].hex()[:16]
+        file.seek(0)
+        return hashlib.sha256(file.read()).hexdigest()[:16]
 
 
 def _runs(placement: Sequence[int]) -> list[list[int]]:
@@ -157,13 +175,30 @@ def _runs(placement: Sequence[int]) -> list[list[int]]:
 
 
 def load(path: Path) -> dict[str, bytes]:
-    """Returns the records by key, the oldest first; none, with a note, if it can't be read."""
+    """Returns the records by key, the oldest first; none, with a note, if it can't be read.
+
+    A file that stays the same is read once: forget() frees what that takes.
+    """
     try:
-        return _read(path)
+        status = path.stat()
+        return dict(_unchanged(path, status.st_ino, status.st_mtime_ns, status.st_size))
+    except FileNotFoundError:
+        return {}
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         console.note(f"wisdom {path} is ignored: {why}")
         return {}
+
+
+@functools.lru_cache(maxsize=1)
+def _unchanged(path: Path, *_: int) -> dict[str, bytes]:
+    """Returns _read(path), of this file, time and size."""
+    return _read(path)
+
+
+def forget() -> None:
+    """Frees the memory that load() keeps, up to LARGEST: a program that is started may need it."""
+    _unchanged.cache_clear()
 
 
 def _read(path: Path) -> dict[str, bytes]:

@@ -177,7 +177,9 @@ double Collectives::change(std::span<const Move> moves, const Placement& placeme
   double change = 0;
   for (const std::size_t at : concerned(moves)) {
     const Communicator& each = _communicators[at];
-    change += seconds(each, moved(each, moves, placement), moves, placement) - each.seconds;
+    const std::vector<Share> shares = moved(each, moves, placement);
+    if (stays(each, shares, moves)) continue;
+    change += seconds(each, shares, moves, placement) - each.seconds;
   }
   return change;
 }
@@ -186,11 +188,21 @@ void Collectives::apply(std::span<const Move> moves, const Placement& placement)
   if (_communicators.empty()) return;
   for (const std::size_t at : concerned(moves)) {
     Communicator& each = _communicators[at];
-    each.shares = moved(each, moves, placement);
+    std::vector<Share> shares = moved(each, moves, placement);
+    if (stays(each, shares, moves)) continue;
+    each.shares = std::move(shares);
     const double after = seconds(each, each.shares, moves, placement);
     _total += after - each.seconds;
     each.seconds = after;
   }
+}
+
+bool Collectives::stays(const Communicator& communicator, std::span<const Share> shares,
+                        std::span<const Move> moves) {
+  if (!std::ranges::equal(shares, communicator.shares)) return false;
+  return std::ranges::none_of(communicator.calls, [&](const Call& call) {
+    return std::ranges::count(moves, communicator.members[index(call.root)], &Move::rank) > 0;
+  });
 }
 
 std::vector<std::size_t> Collectives::concerned(std::span<const Move> moves) const {

@@ -34,6 +34,7 @@ private:
   struct Share {
     HostId host = 0;
     Rank count = 0;
+    bool operator==(const Share&) const = default;
   };
   /// Calls by the same ranks.
   struct Communicator {
@@ -45,6 +46,9 @@ private:
 
   void describe_hosts();
   void describe_sites();
+  /// Whether the moves leave as many ranks on each host, and each root where it is.
+  [[nodiscard]] static bool stays(const Communicator& communicator, std::span<const Share> shares,
+                                  std::span<const Move> moves);
   /// Returns the communicator's hosts after the moves.
   [[nodiscard]] std::vector<Share> moved(const Communicator& communicator,
                                          std::span<const Move> moves,

@@ -13,18 +13,17 @@ namespace thalweg::mapping {
 namespace {
 
 void check_traffic(const Traffic& each, Rank ranks) {
-  const std::string pair =
-      "the matrix from rank " + std::to_string(each.from) + " to rank " + std::to_string(each.to);
+  const auto fail = [&](const std::string& fault) {
+    throw std::invalid_argument("the matrix from rank " + std::to_string(each.from) + " to rank " +
+                                std::to_string(each.to) + fault);
+  };
   if (each.from < 0 || each.from >= ranks || each.to < 0 || each.to >= ranks)
-    throw std::invalid_argument(pair + ": there are " + std::to_string(ranks) +
-                                " ranks, numbered from 0");
+    fail(": there are " + std::to_string(ranks) + " ranks, numbered from 0");
   for (const double number : {each.messages, each.bytes})
     if (!(number >= 0) || !std::isfinite(number))
-      throw std::invalid_argument(pair + " has " + std::to_string(number) +
-                                  ": messages and bytes must be numbers of at least 0");
+      fail(" has " + std::to_string(number) + ": messages and bytes must be numbers of at least 0");
   if (each.phase < 0)
-    throw std::invalid_argument(pair + " is in phase " + std::to_string(each.phase) +
-                                ": phases are numbered from 0");
+    fail(" is in phase " + std::to_string(each.phase) + ": phases are numbered from 0");
 }
 
 } // namespace

@@ -40,10 +40,10 @@ Communication with_calls(const Problem& problem) {
 } // namespace
 
 Guide::Guide(const Problem& problem, const HostCosts& costs, const State& state)
-    : _problem(&problem), _communication(with_calls(problem)), _hosts(problem.network.hosts.size()),
-      _width((_hosts + lanes - 1) / lanes * lanes), _table(index(problem.ranks()) * _width),
-      _message_to(_hosts * _width), _message_from(_hosts * _width), _byte_to(_hosts * _width),
-      _byte_from(_hosts * _width) {
+    : _problem(&problem), _costs(&costs), _communication(with_calls(problem)),
+      _hosts(problem.network.hosts.size()), _width((_hosts + lanes - 1) / lanes * lanes),
+      _table(index(problem.ranks()) * _width), _message_to(_hosts * _width),
+      _message_from(_hosts * _width), _byte_to(_hosts * _width), _byte_from(_hosts * _width) {
   const auto hosts = static_cast<HostId>(_hosts);
   for (HostId first = 0; first < hosts; ++first)
     for (HostId second = 0; second < hosts; ++second) {
@@ -63,13 +63,7 @@ Guide::Guide(const Problem& problem, const HostCosts& costs, const State& state)
 }
 
 void Guide::rebuild(const State& state) {
-  const auto hosts = static_cast<HostId>(_hosts);
-  for (HostId first = 0; first < hosts && !_load_to.empty(); ++first)
-    for (HostId second = 0; second < hosts; ++second) {
-      const std::size_t at = index(first) * _width + index(second);
-      _load_to[at] = static_cast<float>(state.price(second, first));
-      _load_from[at] = static_cast<float>(state.price(first, second));
-    }
+  if (!_load_to.empty()) rebuild_prices(state);
   _weight.clear();
   for (std::size_t phase = 0; phase < _problem->communication.phases(); ++phase)
     for (Rank rank = 0; rank < _problem->ranks(); ++rank)
@@ -82,6 +76,19 @@ void Guide::rebuild(const State& state) {
     for (const Communication::Peer& peer : peers(rank))
       add(row, weights(rank, peer), state.host(peer.rank), 1);
   }
+}
+
+void Guide::rebuild_prices(const State& state) {
+  const auto hosts = static_cast<HostId>(_hosts);
+  const std::vector<double> prices = state.prices();
+  for (HostId from = 0; from < hosts; ++from)
+    for (HostId to = 0; to < hosts; ++to) {
+      if (from == to) continue;
+      double price = 0;
+      _costs->for_each_resource(from, to, [&](std::size_t resource) { price += prices[resource]; });
+      _load_from[index(from) * _width + index(to)] = static_cast<float>(price);
+      _load_to[index(to) * _width + index(from)] = static_cast<float>(price);
+    }
 }
 
 void Guide::follow(Rank rank, HostId from, HostId to) {
@@ -121,21 +128,27 @@ Guide::Weights Guide::weights(Rank rank, const Communication::Peer& peer) const 
 
 void Guide::add(float* row, const Weights& weights, HostId there, float factor) const {
   const std::size_t begin = index(there) * _width;
-  const auto add_all = [&](const auto& value_at) {
+  const auto add_all = [&](const auto& add_at) {
     for (std::size_t first = 0; first < _width; first += lanes)
       for (std::size_t lane = 0; lane < lanes; ++lane) // a fixed number, for the compiler
-        row[first + lane] += factor * value_at(begin + first + lane);
+        add_at(row[first + lane], begin + first + lane);
   };
   const Weights w = weights;
   const float *message_to = _message_to.data(), *message_from = _message_from.data();
   const float *byte_to = _byte_to.data(), *byte_from = _byte_from.data();
-  add_all([&](std::size_t at) {
+  const auto waits = [&](std::size_t at) {
     return w.message_to * message_to[at] + w.byte_to * byte_to[at] +
            w.message_from * message_from[at] + w.byte_from * byte_from[at];
-  });
-  if (_load_to.empty()) return;
+  };
+  if (_load_to.empty()) {
+    add_all([&](float& sum, std::size_t at) { sum += factor * waits(at); });
+    return;
+  }
   const float *load_to = _load_to.data(), *load_from = _load_from.data();
-  add_all([&](std::size_t at) { return w.load_to * load_to[at] + w.load_from * load_from[at]; });
+  add_all([&](float& sum, std::size_t at) {
+    sum += factor * waits(at);
+    sum += factor * (w.load_to * load_to[at] + w.load_from * load_from[at]);
+  });
 }
 
 } // namespace thalweg::mapping

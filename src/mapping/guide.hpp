@@ -37,10 +37,12 @@ private:
     float message_to, byte_to, message_from, byte_from, load_to, load_from;
   };
   [[nodiscard]] Weights weights(Rank rank, const Communication::Peer& peer) const;
+  void rebuild_prices(const State& state);
   /// Adds to a rank's row a multiple of what it and a peer on a host cost.
   void add(float* row, const Weights& weights, HostId there, float factor) const;
 
   const Problem* _problem;
+  const HostCosts* _costs;
   Communication _communication;
   std::size_t _hosts;
   std::size_t _width;         ///< of a row: hosts, rounded up

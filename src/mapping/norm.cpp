@@ -6,7 +6,8 @@
 namespace thalweg::mapping {
 
 Norm::Norm(std::size_t values, int exponent)
-    : _exponent(exponent), _values(values), _change_of(values), _is_changed(values) {}
+    : _exponent(exponent), _values(values), _change_of(values), _changed(values + 1),
+      _is_changed(values) {}
 
 double Norm::term(double value) const {
   for (int left = _exponent; left > 1; left /= 2)
@@ -24,9 +25,9 @@ double Norm::root(double sum) const {
 double Norm::after(std::size_t at) const { return std::max(0.0, _values[at] + _change_of[at]); }
 
 double Norm::changed() const {
-  if (_changed.empty()) return _kept;
+  if (_changes == 0) return _kept;
   double terms = _terms;
-  for (const std::size_t at : _changed)
+  for (const std::size_t at : changed_values())
     terms += term(after(at)) - term(_values[at]);
   if (terms < least_certain * _terms) {
     terms = 0;
@@ -37,16 +38,16 @@ double Norm::changed() const {
 }
 
 void Norm::forget() {
-  for (const std::size_t at : _changed) {
+  for (const std::size_t at : changed_values()) {
     _change_of[at] = 0;
     _is_changed[at] = 0;
   }
-  _changed.clear();
+  _changes = 0;
 }
 
 void Norm::keep() {
-  if (_changed.empty()) return;
-  for (const std::size_t at : _changed) {
+  if (_changes == 0) return;
+  for (const std::size_t at : changed_values()) {
     const double before = term(_values[at]);
     _values[at] = after(at);
     _terms += term(_values[at]) - before;

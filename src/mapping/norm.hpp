@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace thalweg::mapping {
@@ -15,10 +16,9 @@ public:
 
   /// Adds to a value, for now.
   void add(std::size_t at, double value) {
-    if (!_is_changed[at]) {
-      _is_changed[at] = 1;
-      _changed.push_back(at);
-    }
+    _changed[_changes] = at;
+    _changes += _is_changed[at] == 0 ? 1 : 0;
+    _is_changed[at] = 1;
     _change_of[at] += value;
   }
   /// Returns the norm with all that was added since the last forget() or keep(). O(values that
@@ -45,13 +45,17 @@ private:
   [[nodiscard]] double term(double value) const;
   [[nodiscard]] double root(double sum) const;
   [[nodiscard]] double after(std::size_t at) const;
+  [[nodiscard]] std::span<const std::size_t> changed_values() const {
+    return std::span(_changed).first(_changes);
+  }
 
   int _exponent;
   double _terms = 0, _most = 0; ///< the sum of powers, and its greatest since all was computed
   double _kept = 0;             ///< the root of the sum
   std::vector<double> _values, _change_of;
-  std::vector<std::size_t> _changed;
-  std::vector<char> _is_changed; ///< whether it is in _changed
+  std::size_t _changes = 0;
+  std::vector<std::size_t> _changed; ///< the first `_changes` of it; one place more than values
+  std::vector<char> _is_changed;     ///< whether it is among them
 };
 
 } // namespace thalweg::mapping

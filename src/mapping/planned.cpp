@@ -1,7 +1,7 @@
 #include "mapping/planned.hpp"
 
+#include "mapping/call_plans.hpp"
 #include "mapping/collectives.hpp"
-#include "planner/planner.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -13,11 +13,12 @@ namespace thalweg::mapping {
 namespace {
 
 /// The calls that are planned: as many as make up this share of what the estimate finds, and no
-/// more than so many, by the squares of their ranks: those of up to 64 ranks take tens of
-/// milliseconds each, those of 1,024 ten seconds.
-constexpr double enough = 0.9;
+/// more than so many, by the squares of their ranks: those of 1,024 take seconds each.
+constexpr double most_of_all = 0.9;
 constexpr std::size_t most_planned = 6;
 constexpr double most_squares = 6.0 * 64 * 64;
+/// What costs less by a smaller share than this costs the same.
+constexpr double least_gain = 1e-5;
 
 /// The program's calls, divided by whether they are planned.
 class Calls {
@@ -35,20 +36,25 @@ public:
       const Call& call = problem.calls[at];
       const auto ranks =
           static_cast<double>(call.members.empty() ? index(problem.ranks()) : call.members.size());
-      const bool plans = _planned.size() < most_planned && so_far < enough * all &&
+      const bool plans = _planned.size() < most_planned && so_far < most_of_all * all &&
                          squares + ranks * ranks <= most_squares;
-      (plans ? _planned : _estimated).push_back(call);
-      if (plans) squares += ranks * ranks;
+      if (plans) {
+        _planned.emplace_back(problem, call);
+        squares += ranks * ranks;
+      } else
+        _estimated.push_back(call);
       so_far += seconds[at];
     }
   }
 
   /// Returns what they take, or something above the limit as soon as that is clear.
-  [[nodiscard]] double seconds(const Placement& placement, double limit) const {
+  [[nodiscard]] double seconds(const Placement& placement, double limit) {
     double sum = estimate(_estimated, placement);
-    for (const Call& call : _planned) {
+    for (CallPlans& call : _planned)
+      sum += call.least_seconds(placement);
+    for (CallPlans& call : _planned) {
       if (sum >= limit) break;
-      sum += planned(call, placement);
+      sum += call.seconds(placement) - call.least_seconds(placement);
     }
     return sum;
   }
@@ -60,45 +66,25 @@ private:
     return Collectives(only, placement).total();
   }
 
-  /// Returns what the call takes a rank, on average over all ranks.
-  [[nodiscard]] double planned(const Call& call, const Placement& placement) const {
-    Placement where = placement;
-    if (!call.members.empty()) {
-      where.clear();
-      for (const Rank member : call.members)
-        where.push_back(placement[index(member)]);
-    }
-    if (std::ranges::all_of(where, [&](HostId host) { return host == where.front(); })) return 0;
-    const auto ranks = static_cast<Rank>(where.size());
-    const planner::Problem problem{
-        {.kind = call.kind, .ranks = ranks, .root = call.root, .size = call.size},
-        _problem.network,
-        std::move(where)};
-    planner::PlanOptions options;
-    options.disabled = {"native", "bound", "verify"};
-    options.finalists = 2;
-    const double share = static_cast<double>(ranks) / static_cast<double>(_problem.ranks());
-    return share * call.count * planner::plan(problem, options).predicted.value();
-  }
-
   const Problem& _problem;
-  std::vector<Call> _planned, _estimated;
+  std::vector<CallPlans> _planned;
+  std::vector<Call> _estimated;
 };
 
 } // namespace
 
 std::vector<std::optional<Cost>> planned_costs(const Problem& problem,
                                                std::span<const Placement> placements) {
-  const Calls calls(problem, placements.front());
+  Calls calls(problem, placements.front());
   std::vector<std::optional<Cost>> found;
-  double least = std::numeric_limits<double>::infinity();
+  double enough = std::numeric_limits<double>::infinity();
   for (const Placement& placement : placements) {
     Cost each = cost(problem, placement);
     const double others = (each.total() - each.collectives).value();
-    each.collectives = Time(calls.seconds(placement, least - others));
+    each.collectives = Time(calls.seconds(placement, enough - others));
     const double total = each.total().value();
-    found.push_back(total > least ? std::nullopt : std::optional(each));
-    least = std::min(least, total);
+    found.push_back(total >= enough ? std::nullopt : std::optional(each));
+    if (total < enough) enough = total * (1 - least_gain);
   }
   return found;
 }

@@ -10,8 +10,9 @@ namespace thalweg::mapping {
 
 /// Returns each placement's cost, where collectives take what the planner predicts of its plans for
 /// the placement: those calls that the estimate finds to take most on the first placement. The
-/// others, and the cost's other parts, are as everywhere. None where it is above the least one
-/// before it, which is found out with as few plans as that takes.
+/// others, and the cost's other parts, are as everywhere. None where it isn't below the
+/// least one before it by a hundred-thousandth, so that ranks don't move for nothing; that is found
+/// out with as few plans as it takes.
 std::vector<std::optional<Cost>> planned_costs(const Problem& problem,
                                                std::span<const Placement> placements);
 

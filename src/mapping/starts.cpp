@@ -98,11 +98,6 @@ private:
 
 } // namespace
 
-double weight(const Communication::Peer& peer, const HostCosts::Pair& each) {
-  return (peer.sent_messages + peer.received_messages) * each.message +
-         (peer.sent_bytes + peer.received_bytes) * each.byte;
-}
-
 HostCosts::Pair middling(const Problem& problem, const HostCosts& costs) {
   HostCosts::Pair sum;
   const auto hosts = static_cast<double>(problem.network.size());

@@ -42,7 +42,10 @@ Placement join(const Problem& problem, const HostCosts& costs,
                const std::vector<std::int32_t>& slots);
 
 /// Returns what two ranks send each other, weighted by what a message and a byte cost.
-double weight(const Communication::Peer& peer, const HostCosts::Pair& each);
+inline double weight(const Communication::Peer& peer, const HostCosts::Pair& each) {
+  return (peer.sent_messages + peer.received_messages) * each.message +
+         (peer.sent_bytes + peer.received_bytes) * each.byte;
+}
 
 /// Returns what a message and a byte cost on the mean over all pairs of hosts; if neither costs
 /// anything, what weighs all messages together like all bytes.

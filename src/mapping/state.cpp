@@ -117,13 +117,11 @@ double State::weight(Rank rank, std::size_t phase) const {
   return std::max(alike, _mean * _waits[phase].slope(index(rank)));
 }
 
-double State::price(HostId from, HostId to) const {
-  if (from == to) return 0;
-  double price = 0;
-  _costs->for_each_resource(from, to, [&](std::size_t resource) {
-    price += _loads.slope(resource) * _costs->per_byte(resource);
-  });
-  return price;
+std::vector<double> State::prices() const {
+  std::vector<double> prices(_costs->resources());
+  for (std::size_t resource = 0; resource < prices.size(); ++resource)
+    prices[resource] = _loads.slope(resource) * _costs->per_byte(resource);
+  return prices;
 }
 
 } // namespace thalweg::mapping

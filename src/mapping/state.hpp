@@ -36,9 +36,9 @@ public:
   /// Returns the derivative of the total cost with respect to what a rank waits for in a phase; at
   /// least what it were if all ranks waited alike, since a rank that waits for little soon may not.
   [[nodiscard]] double weight(Rank rank, std::size_t phase) const;
-  /// Returns the derivative of the total cost with respect to a byte from one host to another,
-  /// beyond what ranks wait for.
-  [[nodiscard]] double price(HostId from, HostId to) const;
+  /// Returns, by port and trunk, the derivative of the total cost with respect to a byte through
+  /// it, beyond what ranks wait for.
+  [[nodiscard]] std::vector<double> prices() const;
 
 private:
   /// Returns the cost after the moves, which are left as changes of waits and loads.

@@ -25,6 +25,9 @@ constexpr double estimate_margin = 1.2;
 constexpr double guess_margin = 1.1;
 /// Candidates that a search starts from.
 constexpr std::size_t search_starts = 3;
+/// How much longer than the chosen plan another one may be predicted to take to race with it:
+/// predictions of one program's calls are off by up to a fifth.
+constexpr double second_margin = 1.25;
 /// Simulated per second of PlanOptions::budget.
 constexpr double messages_per_second = 1e6;
 /// Messages of the segments that a search simulates.
@@ -189,6 +192,35 @@ std::vector<Choice> Passes::ranking(std::size_t count) const {
   return choices;
 }
 
+std::optional<Plan> Passes::second() const {
+  const Plan& plan = _explanation.plan;
+  const bool is_native = plan.algorithm == native_name;
+  if (_options.effort == Effort::estimate || !_options.force.empty() || !nothing_to_plan().empty())
+    return std::nullopt;
+  const Time longest = is_native ? native().time : plan.predicted * second_margin;
+  const Entrant* best = nullptr;
+  for (const Entrant& entrant : _entrants) {
+    const Candidate& candidate = entrant.candidate;
+    if (candidate.algorithm == plan.algorithm || !candidate.time()) continue;
+    if (*candidate.time() <= longest && (best == nullptr || entrant.seconds() < best->seconds()))
+      best = &entrant;
+  }
+  if (best == nullptr || is_beyond_runtime(*best)) return std::nullopt;
+  Plan second;
+  second.native = plan.native;
+  second.bound = plan.bound;
+  fill(second, *best);
+  return second;
+}
+
+void Passes::fill(Plan& plan, const Entrant& entrant) const {
+  plan.algorithm = entrant.candidate.algorithm;
+  plan.parameters = entrant.candidate.parameters;
+  plan.skeleton = entrant.skeleton;
+  plan.predicted = entrant.candidate.time().value_or(Time(0));
+  plan.reason = describe(entrant);
+}
+
 void Passes::choose() {
   const std::size_t best = chosen();
   const std::string nothing = nothing_to_plan();
@@ -208,13 +240,7 @@ void Passes::choose() {
     choose_native(to_text(candidate) + " isn't predicted to be 5 % faster beyond the uncertainty" +
                   (candidate.time() ? " (" + units::to_text(*candidate.time()) + ")" : ""));
   } else {
-    const Entrant& entrant = _entrants[best];
-    Plan& plan = _explanation.plan;
-    plan.algorithm = entrant.candidate.algorithm;
-    plan.parameters = entrant.candidate.parameters;
-    plan.skeleton = entrant.skeleton;
-    plan.predicted = entrant.candidate.time().value_or(Time(0));
-    plan.reason = describe(entrant);
+    fill(_explanation.plan, _entrants[best]);
   }
   explain();
 }

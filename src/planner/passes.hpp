@@ -19,6 +19,10 @@ public:
   void run();
   /// Returns the candidates that have a time, best first, without native; few of one algorithm.
   [[nodiscard]] std::vector<Choice> ranking(std::size_t count) const;
+  /// Returns the plan that is to race with the chosen one, since predictions may be wrong: the best
+  /// one of another algorithm if it is predicted to take at most 1.25 times as long, or less than
+  /// native if that is chosen. None at effort `estimate`, or if an algorithm was asked for.
+  [[nodiscard]] std::optional<Plan> second() const;
   Explanation take() { return std::move(_explanation); }
 
 private:
@@ -78,7 +82,9 @@ private:
   void find_bound();
   void choose();
   void choose_native(const std::string& why);
+  void fill(Plan& plan, const Entrant& entrant) const;
   [[nodiscard]] Native& native() { return _explanation.plan.native; }
+  [[nodiscard]] const Native& native() const { return _explanation.plan.native; }
   void verify() const;
   void explain();
   [[nodiscard]] std::string describe(const Entrant& best) const;

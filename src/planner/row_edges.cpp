@@ -70,6 +70,7 @@ void RowPlanner::take_if_faster(PlannedRow& own, const PlannedRow& other) const 
   own.plan.bound = std::move(bound);
   own.plan.native = std::move(native);
   own.plan.predicted = found;
+  own.second = other.second;
 }
 
 std::vector<PlannedRow> RowPlanner::merged(std::vector<PlannedRow> planned) {
@@ -78,8 +79,10 @@ std::vector<PlannedRow> RowPlanner::merged(std::vector<PlannedRow> planned) {
     if (rows.empty() || rows.back().plan.algorithm != next.plan.algorithm ||
         !(rows.back().plan.skeleton == next.plan.skeleton))
       rows.push_back(std::move(next));
-    else
+    else {
       rows.back().last_class = next.last_class;
+      if (!rows.back().second) rows.back().second = std::move(next.second);
+    }
   }
   return rows;
 }

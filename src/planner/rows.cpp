@@ -100,6 +100,7 @@ bool RowPlanner::take_mirrored(const PlannedRow& row) {
   const std::size_t at = row.first_class;
   PlannedRow own = row;
   own.plan.skeleton = skeleton_like(row.plan, size(at));
+  if (own.second) own.second->skeleton = skeleton_like(*row.second, size(at));
   own.plan.predicted = row.plan.predicted * (estimate(own.plan.skeleton, size(at)) /
                                              estimate(row.plan.skeleton, size(at)));
   own.plan.bound = known(at).bound;
@@ -316,7 +317,9 @@ PlannedRow RowPlanner::plan_class(std::size_t at, const Choices* only, const Cho
   Passes passes(wanted, options, limits);
   passes.run();
   std::vector<Choice> ranking = passes.ranking(ranking_length);
-  return {at, at, _setting.classes[at].min, passes.take().plan, std::move(ranking)};
+  std::optional<Plan> second = passes.second();
+  return {
+      at, at, _setting.classes[at].min, passes.take().plan, std::move(ranking), std::move(second)};
 }
 
 } // namespace thalweg::planner

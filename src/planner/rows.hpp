@@ -36,6 +36,7 @@ struct PlannedRow {
   Size begin = 1; ///< the smallest size from which on the plan is used
   Plan plan;      ///< for the first class
   std::vector<Choice> ranking = {};
+  std::optional<Plan> second = {}; ///< Passes::second()
 };
 
 /// What was planned for one collective and root.

@@ -129,6 +129,7 @@ private:
       }
       entries.push_back(
           make_entry(kind, root, kind == Kind::barrier ? unknown_size : row.begin, plan));
+      if (row.second) entries.back().second = row.second->skeleton;
     }
   }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,7 +21,10 @@ struct Entry {
   collective::Rank root = 0; ///< the root it was planned for; 0 where there is none
   Size min_size = 0;
   bool native = true;
-  Skeleton skeleton;                           ///< of a plan that isn't native
+  Skeleton skeleton; ///< of a plan that isn't native
+  /// Another plan, which may be faster although it isn't predicted to be: the runtime tries it,
+  /// where calls race.
+  std::optional<Skeleton> second = {};
   std::int64_t predicted_ns = 0, bound_ns = 0; ///< of the smallest size that was planned
   /// What the library's own collective is predicted to take for that size, how uncertain that is in
   /// per cent, and by which algorithm; 0 and empty: not predicted.

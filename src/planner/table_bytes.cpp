@@ -16,7 +16,7 @@ using collective::Rank;
 using network::HostId;
 using network::Network;
 
-constexpr std::uint32_t version = 8;
+constexpr std::uint32_t version = 9;
 constexpr std::string_view file_magic = "THWGPLAN", table_magic = "THWGTABL",
                            plan_magic = "THWGCHCE";
 
@@ -146,6 +146,8 @@ void put(Writer& writer, const Table& table) {
     writer.put(entry.min_size);
     writer.put(entry.native);
     if (!entry.native) writer.put(entry.skeleton);
+    writer.put(entry.second.has_value());
+    if (entry.second) writer.put(*entry.second);
     writer.put(entry.predicted_ns);
     writer.put(entry.bound_ns);
     writer.put(entry.native_ns);
@@ -154,11 +156,18 @@ void put(Writer& writer, const Table& table) {
   }
 }
 
+Skeleton get_skeleton(Reader& reader, const Entry& entry, Rank ranks) {
+  Skeleton skeleton = get_skeleton(reader, ranks);
+  require(algorithms::find(skeleton.algorithm)
+              .takes({.kind = entry.kind, .ranks = ranks, .root = entry.root}));
+  return skeleton;
+}
+
 Table get_table(Reader& reader) {
   Table table;
   table.placement = reader.get_vector<HostId>();
   const auto ranks = static_cast<Rank>(table.placement.size());
-  table.entries.resize(reader.get_count(30));
+  table.entries.resize(reader.get_count(31));
   for (Entry& entry : table.entries) {
     const auto kind = reader.get<std::uint8_t>();
     require(kind < collective::kind_count);
@@ -167,11 +176,8 @@ Table get_table(Reader& reader) {
     entry.min_size = reader.get<Size>();
     entry.native = reader.get_bool();
     require(entry.root >= 0 && entry.root < ranks && entry.min_size >= 0);
-    if (!entry.native) {
-      entry.skeleton = get_skeleton(reader, ranks);
-      require(algorithms::find(entry.skeleton.algorithm)
-                  .takes({.kind = entry.kind, .ranks = ranks, .root = entry.root}));
-    }
+    if (!entry.native) entry.skeleton = get_skeleton(reader, entry, ranks);
+    if (reader.get_bool()) entry.second = get_skeleton(reader, entry, ranks);
     entry.predicted_ns = reader.get<std::int64_t>();
     entry.bound_ns = reader.get<std::int64_t>();
     entry.native_ns = reader.get<std::int64_t>();

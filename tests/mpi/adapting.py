@@ -26,8 +26,9 @@ def main() -> int:
         for change in summary.get("changes", []):
             assert change["outcome"] in OUTCOMES, change
             assert change["seconds"]["noticed"] > 0, change
-        _, summary = case.run(program, settings | {"THALWEG_ADAPT": "0"}, ranks=RANKS)
-        assert "changes" not in summary, summary
+        if "rooted" not in arguments:  # where nothing may be noticed anyway
+            _, summary = case.run(program, settings | {"THALWEG_ADAPT": "0"}, ranks=RANKS)
+            assert "changes" not in summary, summary
     return 0
 
 

@@ -38,9 +38,11 @@ class Case:
         return self.build / "tests" / "mpi" / name
 
     def share(self, tests: Sequence[Each]) -> Sequence[Each]:
-        """All with Debian's builds; each of the others takes its third of them."""
+        """All with Debian's builds; each of the others takes its third of them, or one of two."""
         name = build(self.flavour).name
-        return tests[OTHERS.index(name) :: len(OTHERS)] if name in OTHERS else tests
+        if name not in OTHERS:
+            return tests
+        return tests[OTHERS.index(name) % len(tests) :: len(OTHERS)]
 
     def run(
         self,
@@ -341,13 +343,15 @@ def race(case: Case) -> None:
     for found in summary["races"]:
         assert found["collective"] in raced, summary
         assert found["verdicts"][-1]["winner"] == found["winner"], found
-        assert found["seconds"]["plan"] > 0 and found["seconds"]["native"] > 0, found
+        assert sum(seconds > 0 for seconds in found["seconds"].values()) >= 2, found
     # Reductions don't, if they are to be reproducible; nothing does, if it isn't wanted.
-    _, summary = case.run(racing, races(case) | {"THALWEG_REPRODUCIBLE": "1"})
-    for name in ["reduce", "allreduce", "reduce_scatter", "scan", "exscan"]:
-        assert "race" not in native(summary, name), summary
-    _, summary = case.run(racing, races(case) | {"THALWEG_RACE": "0"})
-    assert "races" not in summary, summary
+    for setting in case.share([{"THALWEG_REPRODUCIBLE": "1"}, {"THALWEG_RACE": "0"}]):
+        _, summary = case.run(racing, races(case) | setting)
+        if "THALWEG_RACE" in setting:
+            assert "races" not in summary, summary
+            continue
+        for name in ["reduce", "allreduce", "reduce_scatter", "scan", "exscan"]:
+            assert "race" not in native(summary, name), summary
 
 
 def tree(case: Case) -> None:
@@ -696,7 +700,7 @@ def collectives(case: Case) -> None:
 
 def large(case: Case) -> None:
     """More than 2^31 bytes, whole and in segments."""
-    for force in ["bcast=binomial", "bcast=pipelined-chain:segment_size=256MB"]:
+    for force in case.share(["bcast=binomial", "bcast=pipelined-chain:segment_size=256MB"]):
         _, summary = case.semantics("large", {"THALWEG_FORCE": force}, ranks=2)
         assert planned(summary) == {"bcast": 1}, summary
 

@@ -77,8 +77,12 @@ def rank_process(launcher: int, rank: int, program: str) -> int:
             break
         family = grown
     for pid in family:
-        variables = (Path("/proc") / str(pid) / "environ").read_bytes().split(b"\0")
-        command = (Path("/proc") / str(pid) / "cmdline").read_bytes().split(b"\0")[0].decode()
+        folder = Path("/proc") / str(pid)
+        try:
+            variables = (folder / "environ").read_bytes().split(b"\0")
+            command = (folder / "cmdline").read_bytes().split(b"\0")[0].decode()
+        except OSError:  # A process that the launcher needed as it started has ended.
+            continue
         names = (b"OMPI_COMM_WORLD_RANK", b"PMI_RANK")
         if program in command and any(b"%s=%d" % (name, rank) in variables for name in names):
             return pid

@@ -20,7 +20,7 @@ from typing import Any
 
 import launch
 
-BUDGET = "2s"
+BUDGET = "1s"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,22 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
+
 from behaviour import Case, races, said
+
+from thalweg import record
+
+
+def algorithms(case: Case, settings: dict[str, str]) -> set[str]:
+    """What allreduces of two calls on MPI_COMM_WORLD are executed by."""
+    case.semantics("calls", settings, ranks=3)
+    found = record.read(Path(settings["THALWEG_RECORD"]))
+    return {
+        found.name_of("algorithms", call["algorithm"])
+        for call in found.calls
+        if found.name_of("collectives", call["collective"]) == "allreduce"
+    }
 
 
 def main() -> int:
@@ -19,6 +34,16 @@ def main() -> int:
         stderr, summary = case.run(program, settings, ranks=int(ranks))
         assert said(stderr) == [], stderr
         assert summary["races"], summary
+    if ranks != "3":
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        case = Case(flavour, Path(build_folder), Path(folder))
+        settings = races(case) | {"THALWEG_RECORD": str(Path(folder) / "record")}
+        first = algorithms(case, settings)
+        won = ",".join(f"allreduce:0:{bits}:second" for bits in range(1, 32))
+        second = algorithms(case, settings | {"THALWEG_RACED": won})
+        assert len(first) == len(second) == 1 and not first & second, (first, second)
+        assert "native" not in first | second, (first, second)
     return 0
 
 

@@ -137,7 +137,7 @@ def test_what_is_missing_is_made_and_the_lab_only_if_asked_for(
     ]  # fmt: skip
     assert made(monkeypatch, Settings([], papers=["Matsuda"], lab=True)) == ["wan-simulated"]
     assert made(monkeypatch, Settings([], papers=["CMPI"], lab=True)) == [
-        "cmpi", "days", "breakdown",
+        "cmpi", "days", "days-lab", "breakdown",
     ]  # fmt: skip
     assert made(monkeypatch, Settings([], papers=["HLOT"], anew=True)) == ["grid", "trees"]
 

@@ -12,6 +12,9 @@ from bench.page import Part
 from bench.placement_lab_page import contents
 from bench.placement_programs import Kernel, kernels
 from bench.session import LaunchFailedError
+from thalweg import mapping, run_placement
+from thalweg.collective import Kind
+from thalweg.matrices import Program
 
 METHODS = placement_lab_page.compared
 
@@ -98,3 +101,17 @@ def test_programs_that_are_wrong_or_silent_fail() -> None:
     for said in ("lu took 0.25 s\nWRONG", "nothing"):
         with pytest.raises(LaunchFailedError, match="lu printed"):
             Kernel("lu", 64, 1).seconds(said)
+
+
+def test_costs_with_planned_collectives_are_compared_with_each_other() -> None:
+    net = uneven.network("uneven-ways", "evening")
+    ranks = len(net.hosts) * placement_lab_page.slots
+    senders = list(range(ranks))
+    receivers = [(rank + placement_lab_page.slots) % ranks for rank in senders]
+    matrix = mapping.communication(ranks, senders, receivers, [500] * ranks, [1e4] * ranks)
+    program = Program(matrix, [mapping.Call(Kind.allreduce, 8, 400.0)])
+    placed = placement_lab._place(net, program)
+    found = placed["thalweg"]
+    assert found.planned and found.usual and found.usual.planned
+    assert run_placement.saves_enough(found.usual.total, found.total)
+    assert found.total > 0.9 * placed["block"].total  # which has its collectives estimated

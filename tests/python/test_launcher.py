@@ -121,6 +121,16 @@ def test_a_launcher_of_the_other_library_is_passed_over(
         launcher.find("openmpi")
 
 
+def test_a_launcher_in_this_folder_is_not_looked_for_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "mpirun"
+    script.write_text("#!/bin/sh\necho 'mpirun (Open MPI) 4.1.4'\n")
+    script.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    assert launcher.at("./mpirun").path == script
+
+
 def test_what_is_no_launcher_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"launcher \./none: no such program"):
         launcher.at("./none")

@@ -42,6 +42,25 @@ STORY = [
 ]
 
 
+SECOND: dict[str, Any] = RACE | {
+    "winner": "second",
+    "algorithms": {"plan": "ring", "native": "", "second": "rabenseifner"},
+    "seconds": {"plan": 0.004, "native": 0, "second": 0.003},
+    "verdicts": [
+        {"call": 43, "winner": "second", "seconds": {"plan": 0.004, "native": 0, "second": 0.003}}
+    ],
+}
+"""Won by the second plan; native was never tried."""
+UNPLANNED: dict[str, Any] = RACE | {
+    "class": 5,
+    "winner": "second",
+    "seconds": {"native": 0.002, "second": 0.001},
+    "predicted": {"native": 0.002, "second": 0},
+    "verdicts": [{"call": 43, "winner": "native", "seconds": {"native": 0.002, "second": 0}}],
+}
+"""Of a call that is native by plan."""
+
+
 @pytest.fixture
 def plan(tmp_path: Path) -> Path:
     path = tmp_path / "my.plan"
@@ -82,6 +101,27 @@ def test_what_native_won_is_kept_for_the_same_plan(plan: Path) -> None:
     plan.write_bytes(b"a plan")
     races.keep(plan, {"races": [RACE | {"winner": "plan"}]}, 4)
     assert races.recall(plan) == ""
+
+
+def test_second_plans_are_named_and_kept(plan: Path) -> None:
+    assert races.story(SECOND)[1:] == [
+        "  call 43: second plan (rabenseifner) takes over: plan 4ms, native not tried, "
+        "second plan 3ms",
+        "  plan was predicted to take 1ms, and took 4ms (+300 %)",
+    ]
+    assert "native stays: native 2ms" in "".join(races.story(UNPLANNED))
+    told = races.line({"races": [SECOND, UNPLANNED]})
+    assert told.startswith(
+        "race: 0 won by plans, 0 by native, 2 by second plans (most: allreduce of 1MiB, 4 ranks: "
+        "plan 4ms, native not tried, second plan (rabenseifner) 3ms)"
+    )
+    assert races.advantage(SECOND) == pytest.approx(0.25)
+    assert races.advantage(UNPLANNED) == pytest.approx(0.5)
+    races.keep(plan, {"races": [SECOND, UNPLANNED, RACE | {"class": 9}]}, 4)
+    assert races.recall(plan) == "allreduce:0:21:second,allreduce:0:5:second,allreduce:0:9"
+    back = UNPLANNED | {"winner": "native"}
+    races.keep(plan, {"races": [SECOND | {"winner": "plan"}, back]}, 4)
+    assert races.recall(plan) == "allreduce:0:9"
 
 
 def test_runs_are_told(plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +165,7 @@ def test_explain_shows_the_races_of_a_run(
         ("[" * 100_000, "too deeply"),
         ("3", "it must be an object"),
         (json.dumps({"races": [3]}), '"races"[0] must be an object'),
-        (json.dumps({"races": [RACE | {"seconds": {}}]}), '"races"[0]."seconds" lacks "plan"'),
+        (json.dumps({"races": [RACE | {"seconds": {}}]}), '"races"[0]."seconds" lacks "native"'),
         (json.dumps({"changes": [{}]}), '"changes"[0] lacks "collective"'),
     ):
         summary.write_text(wrong)

@@ -160,6 +160,38 @@ def test_the_oldest_plans_are_dropped(path: Path, monkeypatch: pytest.MonkeyPatc
     assert list(wisdom.load(path)) == ["large"]
 
 
+def test_a_file_that_stays_the_same_is_read_once(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wisdom.add(path, "key", b"1")
+    reads: list[Path] = []
+    read = Path.read_bytes
+
+    def counted(file: Path) -> bytes:
+        reads.append(file)
+        return read(file)
+
+    monkeypatch.setattr(Path, "read_bytes", counted)
+    assert [wisdom.load(path) for _ in range(3)] == 3 * [{"key": b"1"}]
+    assert reads == [path]
+    wisdom.add(path, "other", b"22")  # which reads it for itself
+    assert wisdom.load(path) == {"key": b"1", "other": b"22"}
+    assert reads == 3 * [path]
+    wisdom.forget()
+    wisdom.load(path)
+    assert reads == 4 * [path]
+
+
+def test_libraries_are_told_apart_by_build_id_or_content(tmp_path: Path) -> None:
+    library = tmp_path / "lib.so"
+    library.write_bytes(b"\x7fELF" + wisdom.BUILD_ID + bytes(range(20)) + b"code")
+    assert wisdom.digest(library) == "0001020304050607"
+    library.write_bytes(b"\x7fELF" + wisdom.BUILD_ID + b"cut off")
+    found = wisdom.digest(library)
+    library.write_bytes(b"\x7fELF" + bytes(5000) + wisdom.BUILD_ID + bytes(20))
+    assert len({found, wisdom.digest(library), "0001020304050607"}) == 3
+
+
 def test_wisdom_lies_in_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("THALWEG_WISDOM", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")

@@ -345,6 +345,7 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
         "algorithm": "native" if entry.native else entry.skeleton.algorithm,
         "segment_size": None if entry.native else entry.skeleton.segment_size,
         "window": None if entry.native else entry.skeleton.window,
+        "second": entry.second.algorithm if entry.second else None,
         "predicted": entry.predicted_ns / 1e9 or None,
         "native": {
             "algorithm": entry.native_algorithm,

@@ -130,6 +130,10 @@ def command(
         for remark in order.remarks:
             console.note(remark)
         words = prepared.launcher.command(prepared.ranks, order, variables, program)
+        if prepared.plan:
+            from thalweg import wisdom
+
+            wisdom.forget()
         with _watching(recording if watch else None):
             status = launch(words, output=sys.stderr if json else None)
         summary = read_summary(summary_file)

@@ -77,6 +77,18 @@ def _story(change: Change, dilation: float) -> Block:
 # Races ------------------------------------------------------------------------------------------
 
 
+_COLUMNS: Sequence[tuple[str, elements.Unit]] = (
+    ("plan", "time"), ("native", "time"), ("second plan", "time"),
+)  # fmt: skip
+
+
+def _seconds(told: Mapping[str, Any], dilation: float) -> list[float | None]:
+    """What the candidates took, as _COLUMNS has them; None: not tried."""
+    return [
+        told["seconds"].get(each, 0) / dilation or None for each in ("plan", "native", races.SECOND)
+    ]
+
+
 def _races(raced: Sequence[Race], dilation: float) -> Block:
     """A row for each race, those of the costliest calls first."""
     ordered = sorted(raced, key=lambda race: -_winner_took(race) * race["calls"])
@@ -87,8 +99,7 @@ def _races(raced: Sequence[Race], dilation: float) -> Block:
             ("number", "count"),
             ("winner", "text"),
             ("faster by", "share"),
-            ("plan", "time"),
-            ("native", "time"),
+            *_COLUMNS,
             ("plan, predicted", "time"),
             ("native, predicted", "time"),
             ("predicted wrongly", "text"),
@@ -97,7 +108,7 @@ def _races(raced: Sequence[Race], dilation: float) -> Block:
         ],
         [_row(race, dilation) for race in ordered],
         note="Calls of up to twice the size race together. Times are those of a call, as the ranks "
-        "last agreed on them; lost is what calls of the slower one cost. Predicted wrongly is what "
+        "last agreed on them; lost is what calls of slower ones cost. Predicted wrongly is what "
         "took more than 20 % longer or shorter.",
     )
 
@@ -107,10 +118,10 @@ def _row(race: Race, dilation: float) -> tuple[Any, ...]:
     return (
         races.name(race),
         race["calls"],
-        race["winner"],
+        races.named(race, race["winner"]),
         races.advantage(race),
-        *(race["seconds"][each] / dilation or None for each in ("plan", "native")),
-        *(float(race["predicted"][each]) or None for each in ("plan", "native")),
+        *_seconds(race, dilation),
+        *(float(race["predicted"].get(each, 0)) or None for each in ("plan", "native")),
         ", ".join(f"{each.of} {each.share}" for each in wrong) or None,
         race["races"],
         race["lost"] / dilation,
@@ -125,15 +136,14 @@ def _verdicts(raced: Sequence[Race], dilation: float) -> Block:
             ("calls", "text"),
             ("at call", "count"),
             ("verdict", "text"),
-            ("plan", "time"),
-            ("native", "time"),
+            *_COLUMNS,
         ],
         [
             (
                 races.name(race),
                 verdict["call"],
                 what,
-                *(verdict["seconds"][each] / dilation or None for each in ("plan", "native")),
+                *_seconds(verdict, dilation),
             )
             for race in raced
             for verdict, what in races.verdicts(race)
@@ -142,4 +152,4 @@ def _verdicts(raced: Sequence[Race], dilation: float) -> Block:
 
 
 def _winner_took(race: Race) -> float:
-    return float(race["seconds"]["native" if race["winner"] == "native" else "plan"])
+    return float(race["seconds"][race["winner"]])

@@ -18,9 +18,8 @@ class Epochs {
 public:
   /// @param rank of this process in the communicator
   /// @param clock this host's, if it was compared with rank 0's
-  Epochs(collective::Rank rank, std::vector<RaceKey> native_first,
-         std::optional<observe::ClockReading> clock)
-      : races(std::move(native_first), clock.has_value()), _rank(rank), _reading(clock) {}
+  Epochs(collective::Rank rank, std::vector<Won> won, std::optional<observe::ClockReading> clock)
+      : races(std::move(won), clock.has_value()), _rank(rank), _reading(clock) {}
   Epochs(const Epochs&) = delete;
   Epochs& operator=(const Epochs&) = delete;
 

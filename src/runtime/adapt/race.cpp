@@ -24,10 +24,10 @@ constexpr std::int64_t clock_share = 10;             ///< an error may be a tent
 bool Race::needs_clocks() const { return is_rooted(_key.kind) || is_prefix(_key.kind); }
 
 Candidate Race::next() const {
-  if (_phase == Phase::stopped) return Candidate::plan;
+  if (_phase == Phase::stopped) return _candidates.planned();
   if (is_idle() || is_complete()) return _incumbent;
   const bool challenges = _phase == Phase::trial || (_calls - _begin) / turn_calls % 2 == 0;
-  return challenges ? challenger() : _incumbent;
+  return challenges ? _challenger : _incumbent;
 }
 
 bool Race::is_complete() const {
@@ -45,9 +45,9 @@ std::array<Race::Turn, Race::kept / Race::turn_calls> Race::turns() const {
   if (_phase == Phase::round)
     for (std::size_t i = 0; i < turns.size(); ++i)
       turns[i] = {_begin + i * turn_calls + 1, turn_calls - 1,
-                  i % 2 == 0 ? challenger() : _incumbent};
+                  i % 2 == 0 ? _challenger : _incumbent};
   else if (_phase == Phase::trial)
-    turns[0] = {_begin + 1, trial_calls - 1, challenger()};
+    turns[0] = {_begin + 1, trial_calls - 1, _challenger};
   else
     turns[0] = {_calls - watched_calls, watched_calls, _incumbent};
   return turns;
@@ -63,12 +63,12 @@ Share Race::share(const CallTimes& times, Rank rank) const {
 void Race::Costs::sort() { std::sort(ns.begin(), ns.begin() + static_cast<std::ptrdiff_t>(count)); }
 
 /// With clocks the first call of each turn only tells when the next one can begin.
-std::array<Race::Costs, 2> Race::costs(std::span<const Share, most_shares> shares) const {
-  std::array<Costs, 2> result;
+ByCandidate<Race::Costs> Race::costs(std::span<const Share, most_shares> shares) const {
+  ByCandidate<Costs> result;
   std::size_t at = 0;
   for (const Turn& turn : turns()) {
     if (turn.calls == 0) continue;
-    Costs& costs = result[static_cast<std::size_t>(turn.candidate)];
+    Costs& costs = result[turn.candidate];
     const std::span<const Share> own = shares.subspan(at, turn.calls);
     at += own.size();
     if (!by_clocks()) {
@@ -85,7 +85,7 @@ std::array<Race::Costs, 2> Race::costs(std::span<const Share, most_shares> share
       if (i > 0) costs.add(std::clamp<std::int64_t>(cost, 1, most_cost_ns));
     }
   }
-  for (Costs& each : result)
+  for (Costs& each : result.values)
     each.sort();
   return result;
 }
@@ -103,17 +103,17 @@ void Race::end_window() {
 }
 
 void Race::agree(std::span<const Share, most_shares> shares, const RaceFacts& facts) {
-  const std::array<Costs, 2> all = costs(shares);
+  const ByCandidate<Costs> all = costs(shares);
   _looked = _calls;
   _facts = facts;
   switch (_phase) {
   case Phase::idle: {
-    const std::int64_t incumbent_ns = all[static_cast<std::size_t>(_incumbent)].median();
+    const std::int64_t incumbent_ns = all[_incumbent].median();
     if (!changes_measure(incumbent_ns)) look_at(incumbent_ns);
     return;
   }
   case Phase::trial:
-    return try_out(all[static_cast<std::size_t>(challenger())].ns[0]);
+    return try_out(all[_challenger].ns[0]);
   case Phase::round:
     return compare(all);
   case Phase::stopped:
@@ -134,10 +134,8 @@ bool Race::changes_measure(std::int64_t cost_ns) {
   return true;
 }
 
-/// What the challenger takes is expected from its last race, else from the prediction. Where
-/// nothing is known it is taken to be no worse if it is native, and half as fast if it is the plan.
 void Race::look_at(std::int64_t incumbent_ns) {
-  cost(_incumbent) = incumbent_ns;
+  _cost_ns[_incumbent] = incumbent_ns;
   const bool had_drifted = _watch.has_drifted();
   if (_incumbent == Candidate::plan) look_at_plan();
   const bool is_off = _won_ns > 0 && (incumbent_ns > _won_ns / 100 * suspicious_percent ||
@@ -145,6 +143,7 @@ void Race::look_at(std::int64_t incumbent_ns) {
   _off_looks = is_off ? _off_looks + 1 : 0;
   if (_off_looks == _needed_looks) {
     _is_alarmed = true;
+    if (_incumbent != Candidate::native) _challenger = Candidate::native;
     _next_race = std::min(_next_race, _calls);
     _won_ns = incumbent_ns;
   }
@@ -152,19 +151,47 @@ void Race::look_at(std::int64_t incumbent_ns) {
   const bool may_drift = _watch.usual_ns() > 0 && _watch.is_off() && !had_drifted;
   if (!is_due() || (_incumbent == Candidate::plan && may_drift)) return;
   if (needs_clocks() && facts().clock_error_ns > incumbent_ns / clock_share) return settle();
-  const bool is_known = cost(challenger()) > 0;
-  std::int64_t expected_ns = cost(challenger());
-  if (!is_known)
-    expected_ns = challenger() == Candidate::plan ? 2 * incumbent_ns : facts().predicted_native_ns;
-  const auto calls = static_cast<std::int64_t>(trial_calls + (is_known ? kept / 2 : 0));
-  const std::int64_t loss_ns = calls * excess_ns(expected_ns);
-  if (!affords(loss_ns)) {
-    _next_race = calls_to_afford(loss_ns);
-    return;
+  begin_race();
+}
+
+/// Returns what the challenger is expected to take: what it took in its last race, else what is
+/// predicted of native. A second plan is expected to be no worse than what it replaces; the first
+/// one, which lost in an earlier run, half as fast.
+std::int64_t Race::expected_ns() const {
+  if (_cost_ns[_challenger] > 0) return _cost_ns[_challenger];
+  switch (_challenger) {
+  case Candidate::plan:
+    return 2 * _cost_ns[_incumbent];
+  case Candidate::native:
+    return facts().predicted_native_ns; // 0, where nothing is known: no worse
+  case Candidate::second:
+    break;
   }
-  ++_races;
-  _rounds = _better_rounds = _clear_rounds = 0;
-  begin(Phase::trial);
+  return _cost_ns[_incumbent];
+}
+
+/// Begins with the first challenger in turn that can be afforded, or waits until one can.
+void Race::begin_race() {
+  std::uint64_t soonest = never;
+  const Candidate first = _challenger;
+  do {
+    const bool is_known = _cost_ns[_challenger] > 0;
+    const auto calls = static_cast<std::int64_t>(trial_calls + (is_known ? kept / 2 : 0));
+    const std::int64_t loss_ns = calls * excess_ns(expected_ns());
+    if (affords(loss_ns)) {
+      ++_races;
+      _rounds = _better_rounds = _clear_rounds = 0;
+      return begin(Phase::trial);
+    }
+    soonest = std::min(soonest, calls_to_afford(loss_ns));
+    _challenger = next_challenger();
+  } while (_challenger != first);
+  _next_race = soonest;
+}
+
+Candidate Race::next_challenger() const {
+  const Candidate next = _candidates.after(_challenger);
+  return next == _incumbent ? _candidates.after(next) : next;
 }
 
 /// Notices drift, and whether the plan is better than the one that it replaced. Where connections
@@ -172,7 +199,7 @@ void Race::look_at(std::int64_t incumbent_ns) {
 /// of the quick ones; the mean of all calls isn't.
 void Race::look_at_plan() {
   const std::int64_t mean_ns = is_idle() ? facts().mean_ns : 0;
-  const std::int64_t plan_ns = std::max(cost(Candidate::plan), mean_ns);
+  const std::int64_t plan_ns = std::max(_cost_ns[Candidate::plan], mean_ns);
   if (_plan_before_ns > 0) _is_worse = plan_ns > _plan_before_ns / 100 * worse_percent;
   _plan_before_ns = 0;
   _watch.look(plan_ns, facts().predicted_plan_ns, facts().elapsed_ns, needs_clocks(),
@@ -181,22 +208,20 @@ void Race::look_at_plan() {
 }
 
 void Race::try_out(std::int64_t challenger_ns) {
-  cost(challenger()) = challenger_ns;
+  _cost_ns[_challenger] = challenger_ns;
   lose(trial_calls, challenger_ns);
   const std::int64_t loss_ns = static_cast<std::int64_t>(kept / 2) * excess_ns(challenger_ns);
   if (affords(loss_ns)) return begin(Phase::round);
   decide(_incumbent);
-  const auto again = static_cast<std::int64_t>(trial_calls + kept / 2);
-  _next_race = std::max(_next_race, calls_to_afford(again * excess_ns(challenger_ns)));
 }
 
-void Race::compare(const std::array<Costs, 2>& all) {
-  const Costs& held = all[static_cast<std::size_t>(_incumbent)];
-  const Costs& tried = all[static_cast<std::size_t>(challenger())];
-  cost(_incumbent) = held.median();
-  cost(challenger()) = tried.median();
+void Race::compare(const ByCandidate<Costs>& all) {
+  const Costs& held = all[_incumbent];
+  const Costs& tried = all[_challenger];
+  _cost_ns[_incumbent] = held.median();
+  _cost_ns[_challenger] = tried.median();
   lose(kept / 2, tried.median());
-  look_at_plan();
+  if (_incumbent == Candidate::plan || _challenger == Candidate::plan) look_at_plan();
   ++_rounds;
   const auto is_better_by = [&](std::int64_t percent) {
     return tried.median() * percent <= held.median() * 100;
@@ -208,7 +233,7 @@ void Race::compare(const std::array<Costs, 2>& all) {
   if (is_better && lies_beyond) ++_clear_rounds;
   if (_clear_rounds == 2 || (_clear_rounds == 1 && is_better_by(clearly_better_percent)) ||
       _better_rounds == most_rounds)
-    return decide(challenger());
+    return decide(_challenger);
   const std::int64_t loss_ns = static_cast<std::int64_t>(kept / 2) * excess_ns(tried.median());
   if (is_better && _rounds < most_rounds && affords(loss_ns)) return begin(Phase::round);
   decide(_incumbent);
@@ -235,7 +260,8 @@ void Race::decide(Candidate winner) {
     _needed_looks = std::min(2 * _needed_looks, most_off_looks);
   _is_alarmed = false;
   _incumbent = winner;
-  _won_ns = cost(winner);
+  _challenger = next_challenger();
+  _won_ns = _cost_ns[winner];
   _kept = std::min(_kept + 1, most_verdicts);
   _verdicts[_kept - 1] = {_calls, winner, _cost_ns};
   settle();
@@ -246,9 +272,10 @@ void Race::restart(bool compares) {
   settle();
   _plan_before_ns = compares ? _watch.cost_ns() : 0;
   _is_worse = false;
-  cost(Candidate::plan) = 0;
+  _cost_ns[Candidate::plan] = 0;
   _won_ns = 0;
-  _incumbent = Candidate::plan;
+  _incumbent = _candidates.planned();
+  _challenger = _candidates.after(_incumbent);
   _next_race = _calls;
   _watch.restart();
   _usual_ticks = 0;
@@ -256,12 +283,12 @@ void Race::restart(bool compares) {
 
 void Race::stop() {
   _phase = Phase::stopped;
-  _incumbent = Candidate::plan;
+  _incumbent = _candidates.planned();
   _next_race = never;
 }
 
 std::int64_t Race::excess_ns(std::int64_t challenger_ns) const {
-  return std::clamp<std::int64_t>(challenger_ns - cost(_incumbent), 0, most_cost_ns);
+  return std::clamp<std::int64_t>(challenger_ns - _cost_ns[_incumbent], 0, most_cost_ns);
 }
 
 void Race::lose(std::uint64_t calls, std::int64_t challenger_ns) {
@@ -272,7 +299,7 @@ std::uint64_t Race::calls_to_afford(std::int64_t loss_ns) const {
   if (loss_ns == 0) return 0;
   const std::int64_t lost_ns = std::min(_lost_ns, std::int64_t{1} << 55) + loss_ns;
   return static_cast<std::uint64_t>(lost_ns * lost_share /
-                                    std::max<std::int64_t>(1, cost(_incumbent)));
+                                    std::max<std::int64_t>(1, _cost_ns[_incumbent]));
 }
 
 std::uint64_t Race::hash() const {
@@ -282,6 +309,7 @@ std::uint64_t Race::hash() const {
   add(static_cast<std::uint64_t>(_key.root));
   add(_key.size_class);
   add(static_cast<std::uint64_t>(_incumbent));
+  add(static_cast<std::uint64_t>(_challenger));
   add(static_cast<std::uint64_t>(_phase));
   for (const std::uint64_t value : {_calls, _begin, _settled, _next_race, _watch.state()})
     add(value);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "collective/collective.hpp"
+#include "runtime/adapt/candidates.hpp"
 #include "runtime/adapt/watch.hpp"
 
 #include <algorithm>
@@ -13,13 +14,6 @@
 #include <utility>
 
 namespace thalweg::runtime {
-
-/// How a call that the plan table has a plan for is executed.
-enum class Candidate : std::uint8_t { plan, native };
-
-constexpr Candidate other(Candidate candidate) {
-  return candidate == Candidate::plan ? Candidate::native : Candidate::plan;
-}
 
 /// The calls of a communicator that race together.
 struct RaceKey {
@@ -57,19 +51,19 @@ struct RaceFacts {
   std::int64_t calm_ns = 0;    ///< since then, in which the ranks spent in calls what is usual
 };
 
-/// A plan and the MPI library's own collective, called in turn for one shape of call. All decisions
+/// Plans and the MPI library's own collective, called in turn for one shape of call. All decisions
 /// are functions of counted calls and of agreed integers, so that they are equal on all ranks; only
 /// the times of calls, which share() hands out, are a rank's own.
 ///
-/// The incumbent is watched: the ranks agree on the times of some of its calls. When it is time and
-/// the loss that is to be expected is within 2 % of what all calls took, the challenger is tried,
-/// three calls; then both take turns of four calls, in rounds of 16. The first call of a turn
-/// doesn't count. The challenger wins a round if its median is better by 5 %, and clearly if its
-/// times lie beyond the incumbent's. It wins the race by two clear rounds, by one where its median
-/// is better by 20 %, or by three rounds. Otherwise the incumbent stays. The next race comes after
-/// as many calls as there were before, or when the incumbent has twice been seen to take 25 %
-/// longer than it took when it won, or 20 % less; twice as many times after a race for that reason
-/// that changed nothing.
+/// The incumbent is watched: the ranks agree on the times of some of its calls. When it is time,
+/// the others are its challengers, one in each race: the first one in turn that is expected to lose
+/// no more than 2 % of what all calls took. It is tried, three calls; then both take turns of four
+/// calls, in rounds of 16. The first call of a turn doesn't count. The challenger wins a round if
+/// its median is better by 5 %, and clearly if its times lie beyond the incumbent's. It wins the
+/// race by two clear rounds, by one where its median is better by 20 %, or by three rounds.
+/// Otherwise the incumbent stays. The next race comes after as many calls as there were before, or
+/// when the incumbent has twice been seen to take 25 % longer than it took when it won, or 20 %
+/// less; twice as many times after a race for that reason that changed nothing.
 ///
 /// What a call costs (hazard B5 of the design: not the longest of the ranks' own times, in which
 /// late arrivals prevail): on aligned clocks, the time from the last entry that matters, or from
@@ -83,16 +77,20 @@ public:
   struct Verdict {
     std::uint64_t call = 0; ///< of this shape, after which it held
     Candidate winner{};
-    std::array<std::int64_t, 2> cost_ns{}; ///< by Candidate
+    ByCandidate<std::int64_t> cost_ns;
   };
   static constexpr std::size_t most_verdicts = 8;
 
-  Race() = default;
-  /// @param uses_clocks where they aren't needed, until their error is known
-  Race(RaceKey key, std::int64_t weight, Candidate incumbent, bool uses_clocks)
-      : _key(key), _weight(weight), _incumbent(incumbent), _uses_clocks(uses_clocks) {}
+  /// @param weight roughly what a call takes
+  /// @param incumbent of the candidates, @param uses_clocks where they aren't needed, until their
+  /// error is known
+  Race(RaceKey key, std::int64_t weight, Candidates candidates, Candidate incumbent,
+       bool uses_clocks)
+      : _key(key), _weight(weight), _candidates(candidates), _incumbent(incumbent),
+        _challenger(candidates.after(incumbent)), _uses_clocks(uses_clocks) {}
 
   [[nodiscard]] const RaceKey& key() const { return _key; }
+  [[nodiscard]] const Candidates& candidates() const { return _candidates; }
   /// Whether only aligned clocks tell what a call costs.
   [[nodiscard]] bool needs_clocks() const;
   /// Whether they are used for that.
@@ -129,10 +127,10 @@ public:
   [[nodiscard]] bool is_suspicious() const {
     return _off_looks > 0 || (_watch.is_off() && !has_drifted());
   }
-  /// Whether the plan lastingly takes another time than it used to, or did so when native won.
+  /// Whether the plan lastingly takes another time than it used to, or did so when another one won.
   [[nodiscard]] bool has_drifted() const {
     return is_idle() &&
-           (_watch.has_drifted() || (_watch.is_off() && _incumbent == Candidate::native));
+           (_watch.has_drifted() || (_watch.is_off() && _incumbent != Candidate::plan));
   }
   [[nodiscard]] const Watch& watch() const { return _watch; }
   /// What the plan takes now is usual from now on.
@@ -169,7 +167,7 @@ public:
   void agree(std::span<const Share, most_shares> shares, const RaceFacts& facts);
   /// Gives up what is going on, since its calls don't come.
   void abandon() { settle(); }
-  /// Returns to the plan for good.
+  /// Returns for good to what is planned.
   void stop();
 
   /// Returns a number that differs, most likely, where the decisions would.
@@ -177,7 +175,7 @@ public:
   [[nodiscard]] std::uint64_t calls() const { return _calls; }
   [[nodiscard]] Candidate incumbent() const { return _incumbent; }
   [[nodiscard]] std::span<const Verdict> verdicts() const { return {_verdicts.data(), _kept}; }
-  [[nodiscard]] std::int64_t cost_ns(Candidate candidate) const { return cost(candidate); }
+  [[nodiscard]] std::int64_t cost_ns(Candidate candidate) const { return _cost_ns[candidate]; }
   [[nodiscard]] const RaceFacts& facts() const { return _facts; }
   /// Returns the time that calls of challengers took beyond the incumbent's.
   [[nodiscard]] std::int64_t lost_ns() const { return _lost_ns; }
@@ -207,18 +205,16 @@ private:
 
   [[nodiscard]] std::array<Turn, kept / turn_calls> turns() const;
   [[nodiscard]] Share share(const CallTimes& times, collective::Rank rank) const;
-  [[nodiscard]] std::array<Costs, 2> costs(std::span<const Share, most_shares> shares) const;
-  [[nodiscard]] std::int64_t cost(Candidate candidate) const {
-    return _cost_ns[static_cast<std::size_t>(candidate)];
-  }
-  std::int64_t& cost(Candidate candidate) { return _cost_ns[static_cast<std::size_t>(candidate)]; }
-  [[nodiscard]] Candidate challenger() const { return other(_incumbent); }
+  [[nodiscard]] ByCandidate<Costs> costs(std::span<const Share, most_shares> shares) const;
+  [[nodiscard]] Candidate next_challenger() const;
+  [[nodiscard]] std::int64_t expected_ns() const;
   void end_window();
   void look_at(std::int64_t incumbent_ns);
   bool changes_measure(std::int64_t cost_ns);
   void look_at_plan();
   void try_out(std::int64_t challenger_ns);
-  void compare(const std::array<Costs, 2>& costs);
+  void compare(const ByCandidate<Costs>& costs);
+  void begin_race();
   void begin(Phase phase);
   void settle();
   void decide(Candidate winner);
@@ -232,18 +228,19 @@ private:
 
   RaceKey _key;
   std::int64_t _weight = 1; ///< what a call costs roughly
-  Candidate _incumbent = Candidate::plan;
+  Candidates _candidates;
+  Candidate _incumbent, _challenger;
   Phase _phase = Phase::idle;
   int _rounds = 0, _better_rounds = 0, _clear_rounds = 0, _off_looks = 0;
   int _needed_looks = least_off_looks; ///< that are off, until a race may begin
   bool _is_alarmed = false;            ///< the next race begins, or has begun, because of them
   std::uint64_t _calls = 0, _races = 0;
-  std::uint64_t _begin = 0;               ///< the first call of a trial or round
-  std::uint64_t _settled = 0;             ///< the calls from here on are the incumbent's
-  std::uint64_t _looked = 0;              ///< the calls at the last agreement
-  std::uint64_t _next_race = 0;           ///< the calls from which on one may begin
-  std::array<std::int64_t, 2> _cost_ns{}; ///< by Candidate; 0: not known
-  std::int64_t _won_ns = 0;               ///< what the incumbent took when it won
+  std::uint64_t _begin = 0;           ///< the first call of a trial or round
+  std::uint64_t _settled = 0;         ///< the calls from here on are the incumbent's
+  std::uint64_t _looked = 0;          ///< the calls at the last agreement
+  std::uint64_t _next_race = 0;       ///< the calls from which on one may begin
+  ByCandidate<std::int64_t> _cost_ns; ///< 0: not known
+  std::int64_t _won_ns = 0;           ///< what the incumbent took when it won
   std::int64_t _lost_ns = 0;
   std::uint64_t _counted_from = 0; ///< the calls at the last agreement's begin
   /// This rank's own, in the calls from there on, and in each of those before.

@@ -34,9 +34,8 @@ static_assert(first_share + 2 * Race::most_shares <= std::tuple_size_v<EpochReco
 
 } // namespace
 
-Races::Races(std::vector<RaceKey> native_first, bool has_clocks)
-    : _native_first(std::move(native_first)), _has_clocks(has_clocks), _next(first_epoch),
-      _distance(first_distance) {
+Races::Races(std::vector<Won> won, bool has_clocks)
+    : _won(std::move(won)), _has_clocks(has_clocks), _next(first_epoch), _distance(first_distance) {
   _races.reserve(most_races); // no memory is needed later, which one rank might not get
 }
 
@@ -47,11 +46,12 @@ Race* Races::find(const RaceKey& key) {
   return found != _races.end() ? &*found : nullptr;
 }
 
-Race* Races::add(const RaceKey& key, std::int64_t weight) {
+Race* Races::add(const RaceKey& key, std::int64_t weight, Candidates candidates) {
   if (_races.size() == most_races) return nullptr;
-  const bool native = std::ranges::find(_native_first, key) != _native_first.end();
-  return &_races.emplace_back(key, weight, native ? Candidate::native : Candidate::plan,
-                              _has_clocks);
+  const auto before = std::ranges::find(_won, key, &Won::race);
+  const bool is_known = before != _won.end() && candidates.contains(before->winner);
+  return &_races.emplace_back(key, weight, candidates,
+                              is_known ? before->winner : candidates.planned(), _has_clocks);
 }
 
 /// Looks for something to agree on.

@@ -9,6 +9,12 @@
 
 namespace thalweg::runtime {
 
+/// A race that something else than the plan won in an earlier run.
+struct Won {
+  RaceKey race;
+  Candidate winner{};
+};
+
 /// The numbers that the ranks of a communicator agree on at an epoch: the minimum of each.
 using EpochRecord = std::array<std::int64_t, 33>;
 static_assert(sizeof(EpochRecord) <= 264);
@@ -28,9 +34,9 @@ class Races {
 public:
   static constexpr std::size_t most_races = 32;
   static constexpr std::uint64_t least_patience = 8, most_patience = 512;
-  /// @param native_first the races in which native begins as the incumbent, since it won before
+  /// @param won what begins as the incumbent since it won before, if it is a candidate
   /// @param has_clocks whether the ranks' clocks were compared; the same on all ranks
-  explicit Races(std::vector<RaceKey> native_first = {}, bool has_clocks = true);
+  explicit Races(std::vector<Won> won = {}, bool has_clocks = true);
 
   /// Counts a blocking call of the communicator. Returns whether its ranks begin to agree in it.
   /// Requires that they don't agree already.
@@ -46,7 +52,7 @@ public:
   Race* find(const RaceKey& key);
   /// Adds a race that isn't known, unless there are too many: then it returns null.
   /// @param weight roughly what such a call takes: equal on all ranks
-  Race* add(const RaceKey& key, std::int64_t weight);
+  Race* add(const RaceKey& key, std::int64_t weight, Candidates candidates);
   /// Counts a call that was executed as Race::next() said.
   void count(Race& race, CallTimes ticks) {
     race.count(ticks);
@@ -109,7 +115,7 @@ private:
   [[nodiscard]] std::int64_t hash() const;
   void schedule(std::int64_t elapsed_ns);
 
-  std::vector<RaceKey> _native_first;
+  std::vector<Won> _won;
   bool _has_clocks;
   std::vector<Race> _races; ///< with room for the most from the beginning
   std::size_t _latest = 0;  ///< found last

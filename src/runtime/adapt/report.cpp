@@ -1,6 +1,7 @@
 #include "runtime/adapt/report.hpp"
 
 #include "runtime/observe/json_text.hpp"
+#include "units/fields.hpp"
 
 #include <array>
 #include <charconv>
@@ -11,42 +12,72 @@
 namespace thalweg::runtime {
 namespace {
 
-std::string_view name_of(Candidate candidate) {
-  return candidate == Candidate::plan ? "plan" : "native";
-}
-
 std::string seconds(std::int64_t ns) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.9f", static_cast<double>(ns) * 1e-9);
   return text.data();
 }
 
-/// @param costs in nanoseconds, by Candidate
-std::string both(std::int64_t plan_ns, std::int64_t native_ns) {
-  return "{\"plan\": " + seconds(plan_ns) + ", \"native\": " + seconds(native_ns) + "}";
+/// Returns an object with what there is of each candidate.
+/// @param value its JSON, from a candidate
+template <class Value>
+std::string by_candidate(const Candidates& candidates, const Value& value) {
+  std::string text;
+  for (const Candidate each : all_candidates)
+    if (candidates.contains(each))
+      text +=
+          (text.empty() ? "{" : ", ") + observe::quoted(units::name_of(each)) + ": " + value(each);
+  return text + "}";
 }
 
-std::string report(const Race::Verdict& verdict) {
-  return "{\"call\": " + std::to_string(verdict.call) + ", \"winner\": \"" +
-         std::string(name_of(verdict.winner)) +
-         "\", \"seconds\": " + both(verdict.cost_ns[0], verdict.cost_ns[1]) + "}";
+/// Returns what the candidates took, in seconds.
+std::string costs(const Candidates& candidates, const ByCandidate<std::int64_t>& cost_ns) {
+  return by_candidate(candidates, [&](Candidate each) { return seconds(cost_ns[each]); });
 }
 
-std::string report(const Race& race, collective::Rank ranks, int leader) {
+std::string report(const Race& race, const Race::Verdict& verdict) {
+  return "{\"call\": " + std::to_string(verdict.call) +
+         ", \"winner\": " + observe::quoted(units::name_of(verdict.winner)) +
+         ", \"seconds\": " + costs(race.candidates(), verdict.cost_ns) + "}";
+}
+
+/// Returns the algorithms of a race's plans.
+std::string algorithms_of(const Race& race, const planner::Table* table) {
   const RaceKey& key = race.key();
+  const planner::Entry* const row =
+      table == nullptr ? nullptr : table->find(key.kind, key.root, key.least_size());
+  const auto name = [&](Candidate candidate) {
+    if (row != nullptr && candidate == Candidate::plan) return row->skeleton.algorithm;
+    if (row != nullptr && candidate == Candidate::second && row->second)
+      return row->second->algorithm;
+    return std::string();
+  };
+  return by_candidate(race.candidates(),
+                      [&](Candidate each) { return observe::quoted(name(each)); });
+}
+
+std::string report(const Race& race, const planner::Table* table, collective::Rank ranks,
+                   int leader) {
+  const RaceKey& key = race.key();
+  const ByCandidate<std::int64_t> taken{{race.cost_ns(Candidate::plan),
+                                         race.cost_ns(Candidate::native),
+                                         race.cost_ns(Candidate::second)}};
+  const ByCandidate<std::int64_t> predicted{
+      {race.facts().predicted_plan_ns, race.facts().predicted_native_ns, 0}};
   return "{\"collective\": " + observe::quoted(to_text(key.kind)) +
          ", \"ranks\": " + std::to_string(ranks) + ", \"leader\": " + std::to_string(leader) +
          ", \"root\": " + std::to_string(key.root) +
          ", \"class\": " + std::to_string(key.size_class) +
          ", \"size\": " + std::to_string(key.least_size()) +
+         ", \"algorithms\": " + algorithms_of(race, table) +
          ", \"calls\": " + std::to_string(race.calls()) +
-         ", \"races\": " + std::to_string(race.races()) + ", \"winner\": \"" +
-         std::string(name_of(race.incumbent())) + "\", \"seconds\": " +
-         both(race.cost_ns(Candidate::plan), race.cost_ns(Candidate::native)) +
-         ", \"predicted\": " +
-         both(race.facts().predicted_plan_ns, race.facts().predicted_native_ns) +
+         ", \"races\": " + std::to_string(race.races()) +
+         ", \"winner\": " + observe::quoted(units::name_of(race.incumbent())) +
+         ", \"seconds\": " + costs(race.candidates(), taken) +
+         ", \"predicted\": " + costs(race.candidates(), predicted) +
          ", \"lost\": " + seconds(race.lost_ns()) + ", \"verdicts\": " +
-         observe::list(race.verdicts(), [](const Race::Verdict& each) { return report(each); }) +
+         observe::list(race.verdicts(),
+                       [&](const Race::Verdict& each) { return report(race, each); }) +
          "}";
 }
 
@@ -57,15 +88,23 @@ std::optional<int> number(std::string_view text) {
   return value;
 }
 
-std::optional<RaceKey> parse_key(std::string_view text) {
-  const auto first = text.find(':'), second = text.find(':', first + 1);
-  if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
-  const auto root = number(text.substr(first + 1, second - first - 1));
-  const auto size_class = number(text.substr(second + 1));
+/// Takes what stands before the next colon, and the colon, off a text.
+std::string_view take_word(std::string_view& text) {
+  const std::size_t end = std::min(text.find(':'), text.size());
+  const std::string_view word = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return word;
+}
+
+std::optional<Won> parse_won(std::string_view text) {
+  const std::string_view kind = take_word(text);
+  const auto root = number(take_word(text)), size_class = number(take_word(text));
   if (!root || !size_class || *size_class > 63) return std::nullopt;
+  const std::string_view second = units::name_of(Candidate::second);
+  if (!text.empty() && text != second) return std::nullopt;
   try {
-    return RaceKey{collective::parse_kind(text.substr(0, first)), *root,
-                   static_cast<std::uint8_t>(*size_class)};
+    return Won{{collective::parse_kind(kind), *root, static_cast<std::uint8_t>(*size_class)},
+               text == second ? Candidate::second : Candidate::native};
   } catch (const std::invalid_argument&) {
     return std::nullopt;
   }
@@ -73,18 +112,19 @@ std::optional<RaceKey> parse_key(std::string_view text) {
 
 } // namespace
 
-std::vector<std::string> reports(const Races& races, collective::Rank ranks, int leader) {
+std::vector<std::string> reports(const Races& races, const planner::Table* table,
+                                 collective::Rank ranks, int leader) {
   std::vector<std::string> result;
   for (const Race& race : races.all())
-    if (!race.verdicts().empty()) result.push_back(report(race, ranks, leader));
+    if (!race.verdicts().empty()) result.push_back(report(race, table, ranks, leader));
   return result;
 }
 
-std::vector<RaceKey> parse_raced(std::string_view text) {
-  std::vector<RaceKey> result;
+std::vector<Won> parse_raced(std::string_view text) {
+  std::vector<Won> result;
   while (!text.empty()) {
     const auto end = std::min(text.find(','), text.size());
-    if (const auto key = parse_key(text.substr(0, end))) result.push_back(*key);
+    if (const auto won = parse_won(text.substr(0, end))) result.push_back(*won);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return result;

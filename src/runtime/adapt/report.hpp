@@ -1,5 +1,6 @@
 #pragma once
 
+#include "planner/table.hpp"
 #include "runtime/adapt/races.hpp"
 
 #include <string>
@@ -11,11 +12,14 @@ namespace thalweg::runtime {
 
 /// Returns the races of a communicator with a verdict, each as a JSON object: docs/events-file.md
 /// describes it.
+/// @param table whose plans raced; null: none
 /// @param ranks of the communicator, @param leader its first rank's number in COMM_WORLD
-std::vector<std::string> reports(const Races& races, collective::Rank ranks, int leader);
+std::vector<std::string> reports(const Races& races, const planner::Table* table,
+                                 collective::Rank ranks, int leader);
 
-/// Parses THALWEG_RACED: "allreduce:0:21,bcast:3:24" names collective, root and size class of the
-/// races that native won before. Parts that are wrong are left out.
-std::vector<RaceKey> parse_raced(std::string_view text);
+/// Parses THALWEG_RACED: "allreduce:0:21,bcast:3:24:second" names collective, root and size class
+/// of the races that native or, where that is said, the second plan won before. Parts that are
+/// wrong are left out.
+std::vector<Won> parse_raced(std::string_view text);
 
 } // namespace thalweg::runtime

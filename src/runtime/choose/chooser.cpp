@@ -50,12 +50,29 @@ Chooser::Decision Chooser::choose(const Shape& shape, const Force& force,
   }
   auto found = _decisions.find(shape);
   if (found != _decisions.end())
-    return {found->second.prepared, found->second.reason, nullptr, found->second.prediction};
+    return {found->second.prepared, found->second.reason, nullptr, found->second.prediction,
+            found->second.has_second};
   if (_decisions.size() >= most_prepared) _decisions.clear();
   found = _decisions.emplace(shape, decide(shape, force)).first;
   KeptDecision& made = found->second;
   made.prediction = predict(shape);
-  return {made.prepared, made.reason, made.refusal.get(), made.prediction, true};
+  return {made.prepared, made.reason, made.refusal.get(), made.prediction, made.has_second, true};
+}
+
+std::shared_ptr<const Prepared> Chooser::second(const Shape& shape) {
+  KeptDecision& decision = _decisions.at(shape);
+  if (decision.second) return *decision.second;
+  try {
+    decision.second = expand(shape, *row(shape)->second).prepared;
+  } catch (const std::invalid_argument&) { // the same on all ranks
+    decision.second = nullptr;
+  }
+  return *decision.second;
+}
+
+const planner::Entry* Chooser::row(const Shape& shape) const {
+  return _table->find(shape.kind, shape.root,
+                      shape.sizes_are_known ? shape.size : planner::unknown_size);
 }
 
 Chooser::KeptDecision Chooser::decide(const Shape& shape, const Force& force) const {
@@ -66,11 +83,15 @@ Chooser::KeptDecision Chooser::decide(const Shape& shape, const Force& force) co
   if (forced.what == Force::What::algorithm) return force_algorithm(shape, forced, "THALWEG_FORCE");
   if (forced.what == Force::What::native || _table == nullptr)
     return {nullptr, Reason::plan_native};
-  const auto* entry = _table->find(shape.kind, shape.root,
-                                   shape.sizes_are_known ? shape.size : planner::unknown_size);
-  if (entry == nullptr || entry->native) return {nullptr, Reason::plan_native};
+  const planner::Entry* const entry = row(shape);
+  if (entry == nullptr) return {nullptr, Reason::plan_native};
+  const bool has_second = entry->second && shape.sizes_are_known;
+  if (entry->native)
+    return {.prepared = nullptr, .reason = Reason::plan_native, .has_second = has_second};
   try {
-    return expand(shape, entry->skeleton);
+    KeptDecision made = expand(shape, entry->skeleton);
+    made.has_second = has_second;
+    return made;
   } catch (const std::invalid_argument& error) {
     // The same on all ranks: only std::bad_alloc may differ.
     return refuse(shape, "the plan", algorithms::find(entry->skeleton.algorithm), Reason::failure,

@@ -62,11 +62,15 @@ public:
     /// Why the forced algorithm or the plan can't be executed, if so; null if asked before.
     const Refusal* refusal = nullptr;
     Prediction prediction = {};
-    bool is_new = false; ///< not asked before
+    bool has_second = false; ///< the table has a second plan: second()
+    bool is_new = false;     ///< not asked before
   };
   /// Returns the decision. O(1) if asked before, else as building and expanding the skeleton, for
   /// all ranks if sizes aren't known.
   Decision choose(const Shape& shape, const Force& force, std::uint64_t force_version);
+  /// Returns the second plan for a shape that choose() said has one; null if it can't be executed.
+  /// The same on all ranks. Cost as that of choose().
+  std::shared_ptr<const Prepared> second(const Shape& shape);
   /// Decides by another table from now on. All ranks must do so before the same call.
   void use(std::shared_ptr<const planner::Table> table) {
     _table = std::move(table);
@@ -83,8 +87,11 @@ private:
     std::optional<Reason> reason;
     std::unique_ptr<Refusal> refusal = nullptr;
     Prediction prediction = {};
+    bool has_second = false;
+    std::optional<std::shared_ptr<const Prepared>> second = {}; ///< once it was asked for
   };
   [[nodiscard]] KeptDecision decide(const Shape& shape, const Force& force) const;
+  [[nodiscard]] const planner::Entry* row(const Shape& shape) const;
   [[nodiscard]] KeptDecision force_algorithm(const Shape& shape, const Force::Directive& forced,
                                              std::string_view origin) const;
   [[nodiscard]] Prediction predict(const Shape& shape) const;

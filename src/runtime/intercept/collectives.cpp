@@ -44,18 +44,22 @@ void agree(Runtime& runtime, Communicator& communicator, const Call& call) {
       replanner->before_call(call.comm, epochs->races, *communicator.chooser, !epochs->is_open()));
 }
 
-/// Returns the race of a planned call; null if it isn't raced. The same on all ranks.
+/// Returns the race of a call that there is a plan for; null if it isn't raced. The same on all
+/// ranks. Second plans don't race where plans follow the network, which is noticed by the first.
 Race* race_of(const Runtime& runtime, const Communicator& communicator, const Call& call,
               const Shape& shape, const Chooser::Decision& choice) {
   Epochs* const epochs = communicator.epochs.get();
-  if (epochs == nullptr || choice.prepared == nullptr || call.is_uneven()) return nullptr;
+  const bool has_plan = choice.prepared != nullptr;
+  const bool has_second = choice.has_second && communicator.replanner == nullptr;
+  if (epochs == nullptr || !(has_plan || has_second) || call.is_uneven()) return nullptr;
   if (runtime.force[shape.kind].what != Force::What::nothing) return nullptr;
   if (runtime.settings.reproducible && depends_on_order(shape.kind)) return nullptr;
   const RaceKey key = key_of(shape.kind, shape.root, shape.size);
   Race* race = epochs->races.find(key);
   if (race == nullptr)
     race = epochs->races.add(
-        key, call_cost_ns(shape.kind, communicator.size, shape.size, runtime.slowest_path));
+        key, call_cost_ns(shape.kind, communicator.size, shape.size, runtime.slowest_path),
+        Candidates(has_plan, has_second));
   if (race != nullptr)
     epochs->predictions(*race) = {.predicted_plan_ns = choice.prediction.plan_ns,
                                   .predicted_native_ns = choice.prediction.native_ns};
@@ -74,12 +78,22 @@ void note(Communicator& communicator, const Call& call, const Arguments& argumen
   replanner->note(key_of(call.kind, root, size), size, is_planned);
 }
 
-/// Lets native take its turn.
-void take_turn(const Race* race, Chooser::Decision& choice) {
-  if (race == nullptr || race->next() == Candidate::plan) return;
-  choice.prepared = nullptr;
-  choice.reason = Reason::race;
-  choice.prediction = {};
+/// Lets another candidate than what is planned take its turn. Sizes of a class may be of two rows:
+/// where one of these lacks a candidate of the race, the call is executed as planned.
+void take_turn(const Race* race, Chooser& chooser, const Shape& shape, Chooser::Decision& choice) {
+  if (race == nullptr) return;
+  const Candidate next = race->next();
+  if (next == Candidate::native && choice.prepared != nullptr) {
+    choice.prepared = nullptr;
+    choice.reason = Reason::race;
+    choice.prediction = {};
+  }
+  if (next != Candidate::second || !choice.has_second) return;
+  if (auto second = chooser.second(shape)) {
+    choice.prepared = std::move(second);
+    choice.reason.reset();
+    choice.prediction.plan_ns = 0; // which is that of the first
+  }
 }
 
 /// Ends an agreement of the communicator's ranks, if one is open and all of them are known to have
@@ -122,7 +136,7 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
     choice = decide(runtime, communicator, arguments);
     race = race_of(runtime, communicator, call, arguments.shape, choice);
     tries = communicator.replanner != nullptr && communicator.replanner->tries();
-    if (!tries) take_turn(race, choice);
+    if (!tries) take_turn(race, *communicator.chooser, arguments.shape, choice);
     note(communicator, call, arguments, choice.prepared != nullptr);
     record.prediction = choice.prediction;
     enter = observe::now();

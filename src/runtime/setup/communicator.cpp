@@ -48,12 +48,12 @@ std::vector<int> members_of(MPI_Comm comm) {
 
 /// The results of earlier runs are those of COMM_WORLD.
 std::unique_ptr<Epochs> make_epochs(const Communicator& communicator, const Runtime& runtime) {
-  std::vector<RaceKey> raced;
-  if (communicator.tag == 0) raced = parse_raced(runtime.settings.raced);
+  std::vector<Won> won;
+  if (communicator.tag == 0) won = parse_raced(runtime.settings.raced);
   std::optional<observe::ClockReading> clock;
   if (!runtime.observation.clocks.empty())
     clock = runtime.observation.clocks.front()[index(runtime.world_rank)];
-  return std::make_unique<Epochs>(communicator.rank, std::move(raced), clock);
+  return std::make_unique<Epochs>(communicator.rank, std::move(won), clock);
 }
 
 /// Returns null where plans don't follow the network. The same on all ranks.
@@ -76,7 +76,8 @@ std::vector<std::string> changes_of(const Communicator& communicator) {
 
 std::vector<std::string> reports_of(const Communicator& communicator) {
   if (communicator.epochs == nullptr) return {};
-  return reports(communicator.epochs->races, communicator.size, communicator.leader());
+  return reports(communicator.epochs->races, communicator.chooser->table().get(), communicator.size,
+                 communicator.leader());
 }
 
 void keep(std::vector<std::string>& ended, std::vector<std::string> reports) {

@@ -113,7 +113,7 @@ private:
     it.chooser =
         std::make_unique<runtime::Chooser>(_story.planned, library, _placement, rank, _table);
     if (_mode == Mode::stays) return;
-    it.epochs = std::make_unique<runtime::Epochs>(rank, std::vector<RaceKey>(), reading);
+    it.epochs = std::make_unique<runtime::Epochs>(rank, std::vector<runtime::Won>(), reading);
     if (_mode == Mode::follows)
       it.replanner =
           std::make_unique<runtime::Replanner>(_story.planned, library, _placement, rank);
@@ -162,7 +162,8 @@ private:
   Race* race_of(SimulatedRank& it, const runtime::Prediction& prediction) {
     const RaceKey key = key_of(shape());
     Race* race = it.epochs->races.find(key);
-    if (race == nullptr) race = it.epochs->races.add(key, 1'000'000);
+    if (race == nullptr)
+      race = it.epochs->races.add(key, 1'000'000, runtime::Candidates(true, false));
     it.epochs->predictions(*race) = {.predicted_plan_ns = prediction.plan_ns,
                                      .predicted_native_ns = prediction.native_ns};
     return race;

@@ -67,6 +67,17 @@ TEST_CASE("collectives cost what plans for them take, as far as it takes to find
   }
 }
 
+TEST_CASE("a placement that doesn't save anything is no better than the one before it") {
+  const Network net = network::even_network(4, Time(1e-4), units::Rate(1e8));
+  Problem problem{net, {8, {}}, std::vector<std::int32_t>(4, 2)};
+  problem.calls = {{collective::Kind::allreduce, 8, 1, 0, {}}};
+  const Placement usual = block(problem), other = interleave(problem);
+  const auto costs = planned_costs(problem, std::vector<Placement>{usual, usual, other});
+  CHECK(costs[0]);
+  CHECK_FALSE(costs[1]);
+  CHECK_FALSE(costs[2]);
+}
+
 TEST_CASE("finalists are different, the best first") {
   Draw draw(4);
   const Network net = testing::uneven_network(6, draw);

@@ -1,0 +1,273 @@
+"""Whole programs on the lab with MPICH 4.0, and the same simulated by SMPI: how far are they apart?
+
+The lab runs each program natively and with Thalweg's plan in turn; SMPI simulates both on the
+network that the scenario imposes. Lab and simulation have the same programs, arguments and plan
+file, which is made for the scenario's own network: a probe's errors would be in both worlds alike,
+and say nothing of the simulation. A program's time is from when all ranks have left MPI_Init until
+all have come to MPI_Finalize. Computing takes no time in the simulation; on the lab it is small,
+since the problems are, and time is dilated more than usual. `--simulate` makes only the simulated
+times, without the lab, and writes nothing.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench import machine, smpi_model, sources
+from bench.builds import Build
+from bench.page import Page, Part, Record
+from bench.progress import Progress
+from bench.report import Subject, Table, console, percent, seconds, times
+from bench.session import LaunchFailedError, Planned, Session, with_thalweg
+from bench.settings import Settings
+from bench.smpi_model import Built, Model, Simulated, arguments, programs, seconds_of, variants
+from thalweg.errors import UserError
+from thalweg.lab import counters, validity
+
+subject = Subject(
+    "smpi-lab",
+    "Whole programs, on the lab and simulated by SMPI",
+    (
+        *sources.run_on_lab, "examples", "bench/smpi.py", "bench/smpi_lab.py",
+        "bench/smpi_model.py", "bench/span.c", "bench/nas.py", "bench/families.py",
+    ),
+    ("scenario", "build", "program", "variant"),
+)  # fmt: skip
+scenario_names = ("cloud", "switches-2x16")
+library = "mpich-4.0"
+least_dilation = 8.0
+"""With it, what ranks and libraries compute on the one core that they share is small."""
+bar = 0.1  # that a simulated time may be off
+most_rounds = 2  # times the repetitions, if runs are invalid
+launch_seconds = 5.0
+scratch = machine.repository / ".cache" / "bench"
+"""The hosts of a lab have temporary folders of their own, but the same sources."""
+run_seconds = {"cg": 0.9, "nbody": 2.6, "sor": 0.6, "mg": 2.8, "is": 0.2}
+"""Un-dilated seconds of a native run, about."""
+
+
+def run(settings: Settings) -> None:
+    """Measures each program on each scenario, a lab for each."""
+    page = Page(settings, subject, contents)
+    build = next((each for each in settings.builds if each.name == library), None)
+    if not build:
+        raise UserError(f"script/bench smpi-lab is for {library}, which isn't chosen, or not here")
+    left = {
+        name: [each for each in chosen(settings) if not page.has(labels(name, build, each))]
+        for name in settings.scenarios
+    }
+    progress = Progress(
+        {key: took for name, each in left.items() for key, took in estimates(settings, name, each)}
+    )
+    scratch.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
+        wanted = dict.fromkeys(each for missing in left.values() for each in missing)
+        built = {each: smpi_model.build(programs[each], Path(folder)) for each in wanted}
+        for name, missing in left.items():
+            if missing:
+                setting = Setting(name, settings, {each: built[each] for each in missing})
+                if not settings.simulate:
+                    setting.measure(page, build, progress)
+    if not settings.simulate:
+        page.finish()
+
+
+def chosen(settings: Settings) -> list[str]:
+    return [each for each in programs if each in (settings.programs or programs)]
+
+
+def labels(name: str, build: Build, program: str) -> Record:
+    return {"scenario": name, "build": build.name, "program": program}
+
+
+def estimates(settings: Settings, name: str, wanted: Sequence[str]) -> list[tuple[str, float]]:
+    """Returns about how long each program takes on this machine."""
+    dilation = settings.dilation or least_dilation
+    runs = len(variants) * settings.repetitions
+    return [
+        (part_name(name, each), runs * (launch_seconds + run_seconds[each] * dilation))
+        for each in wanted
+    ]
+
+
+def part_name(name: str, program: str) -> str:
+    return f"{name}, {program}"
+
+
+class Setting:
+    """A scenario on which programs are simulated; then they run on its lab."""
+
+    def __init__(self, name: str, settings: Settings, built: Mapping[str, Built]) -> None:
+        self._settings, self._built = settings, built
+        self._session = Session(name, settings.dilation)
+        if not settings.dilation:
+            self._session.dilation = max(self._session.dilation, least_dilation)
+        self._model = Model(self._session.scenario, self._session.folder)
+        self._simulated = {
+            program: {
+                variant: self._model.simulate(programs[program], variant, files[variant])
+                for variant in variants
+            }
+            for program, files in built.items()
+        }
+
+    def measure(self, page: Page, build: Build, progress: Progress) -> None:
+        """Brings up the lab and runs the programs."""
+        name = self._session.name
+        with self._session as session:
+            for program, files in self._built.items():
+                words = [
+                    str(files[smpi_model.lab]), *arguments(programs[program], session.ranks)
+                ]  # fmt: skip
+                with progress.part(part_name(name, program)):
+                    samples = in_turn(
+                        session, build, self._model, words, self._settings.repetitions
+                    )
+                    found = facts(session, self._simulated[program])
+                    page.add(labels(name, build, program), found, samples)
+
+
+def facts(session: Session, simulated: Mapping[str, Simulated]) -> Record:
+    return {
+        "ranks": session.ranks, "dilation": session.dilation,
+        "simulated": {variant: each.seconds for variant, each in simulated.items()},
+        "computing": simulated[smpi_model.native].computing,
+    }  # fmt: skip
+
+
+def in_turn(
+    session: Session, build: Build, model: Model, words: Sequence[str], repetitions: int
+) -> list[Record]:
+    """Runs a program natively and with the plan, until there are enough valid runs of both."""
+    planned = Planned(model.plan, model.plan, 0.0, 0.0)
+    environments: dict[str, dict[str, str]] = {
+        smpi_model.native: {}, smpi_model.thalweg: with_thalweg(build, planned)
+    }  # fmt: skip
+    samples: list[Record] = []
+    for turn in range(most_rounds * repetitions):
+        if all(len(valid(samples, variant)) >= repetitions for variant in environments):
+            break
+        for variant, environment in environments.items():
+            try:
+                found = sample(session, build, words, environment)
+            except LaunchFailedError as failure:
+                console.print(f"[yellow]{variant}: {failure}[/yellow]")
+                continue
+            console.print(f"{variant}: {seconds(found['time'])}", *found["invalid"])
+            samples.append({"variant": variant, "round": turn, **found})
+    return samples
+
+
+def sample(
+    session: Session, build: Build, words: Sequence[str], environment: Mapping[str, str]
+) -> Record:
+    """One run: its un-dilated seconds, and what the lab says of it. Raises LaunchFailedError."""
+    before = counters.read(session.lab)
+    said = session.run(build, words, environment)
+    counted = counters.read(session.lab).since(before)
+    try:
+        time = seconds_of(said, words[0]) / session.dilation
+    except ValueError as wrong:
+        raise LaunchFailedError(str(wrong)) from None
+    verdict = validity.judge(session.scenario, counted, time, 0)
+    late = counted.late / counted.frames if counted.frames else 0.0
+    return {"time": time, "late": late, "bytes": counted.bytes, "invalid": list(verdict.reasons)}
+
+
+def valid(samples: Sequence[Mapping[str, Any]], variant: str) -> list[float]:
+    """Returns the times of a variant's valid runs."""
+    return [s["time"] for s in samples if s["variant"] == variant and not s["invalid"]]
+
+
+# The page ---------------------------------------------------------------------------------------
+
+
+def contents(parts: Sequence[Part]) -> list[Table]:
+    return [compared(parts), gains(parts)]
+
+
+def compared(parts: Sequence[Part]) -> Table:
+    table = Table(
+        "Lab and simulation",
+        ["scenario", "ranks", "program", "variant", "lab", "least", "most", "simulated",
+         "simulated over lab", f"within {percent(bar)}", "runs"],
+        notes=[
+            "From when all ranks have left MPI_Init until all have come to MPI_Finalize, "
+            "un-dilated. Lab: the median of valid runs that take turns, MPICH 4.0, one rank per "
+            "host.",
+            "Native: MPICH's own collectives; in SMPI those that MPICH selects by size. Thalweg: "
+            "one plan file for the lab and for SMPI, made for the scenario's own network, which "
+            "SMPI simulates, too. So what differs is neither the probe's nor the plan's doing.",
+            "In SMPI a message costs either end 4 us and 0.1 ns per byte, one above MPICH's eager "
+            f"limit takes {latencies_of_handshake()} latencies instead of one, for the "
+            f"handshake, and {100 * smpi_model.payload:.1f} % of a rate is payload. Not in it: "
+            "TCP's slow start and losses, and that a connection's messages follow one another "
+            "without a pause: each is a flow of its own, which spends the latency anew.",
+        ],
+    )  # fmt: skip
+    met = []
+    for part in parts:
+        for variant in variants:
+            found = valid(part.samples, variant)
+            if not found:
+                continue
+            median, simulated = statistics.median(found), part.facts["simulated"][variant]
+            met.append(abs(simulated / median - 1) <= bar)
+            table.add(
+                *place(part), title(variant), seconds(median), seconds(min(found)),
+                seconds(max(found)), seconds(simulated), times(simulated / median),
+                "yes" if met[-1] else "MISSED", len(found),
+            )  # fmt: skip
+    if met:
+        table.notes.append(
+            f"Within {percent(bar)} of the lab: {sum(met)} of {len(met)} (wanted: all): "
+            f"{'met' if all(met) else 'MISSED'}."
+        )
+    return table
+
+
+def latencies_of_handshake() -> int:
+    return smpi_model.latencies_of_handshake
+
+
+def gains(parts: Sequence[Part]) -> Table:
+    """What plans gain in either world, and what else is in the lab's times."""
+    table = Table(
+        "What plans gain in both, and what the lab adds",
+        ["scenario", "ranks", "program", "gain, lab", "gain, simulated", "computing, at most",
+         "late frames", "dilation", "invalid runs"],
+        notes=[
+            "Gain: native over Thalweg. Computing, at most: what all ranks together compute, as "
+            "SMPI's run measures it on this machine, over the native time on the lab: as if they "
+            "computed one after the other, since they share a core. It takes no simulated time.",
+            "Late frames: the median share of frames that left the lab's switch more than 5 % of "
+            "their latency late. Runs are invalid by the lab's usual rules.",
+        ],
+    )  # fmt: skip
+    for part in parts:
+        theirs, ours = (valid(part.samples, variant) for variant in variants)
+        if not theirs or not ours:
+            continue
+        simulated, dilation = part.facts["simulated"], part.facts["dilation"]
+        whole = statistics.median(theirs)
+        late = statistics.median(each["late"] for each in part.samples if not each["invalid"])
+        table.add(
+            *place(part), times(whole / statistics.median(ours)),
+            times(simulated[smpi_model.native] / simulated[smpi_model.thalweg]),
+            f"{100 * part.facts['computing'] / dilation / whole:.1f} %", f"{100 * late:.1f} %",
+            f"{dilation:g}", sum(bool(each["invalid"]) for each in part.samples),
+        )  # fmt: skip
+    return table
+
+
+def place(part: Part) -> list[str]:
+    name = programs[part.labels["program"]].name
+    return [part.labels["scenario"], str(part.facts["ranks"]), name]
+
+
+def title(variant: str) -> str:
+    return variants[variant] if variant == smpi_model.thalweg else "native"

@@ -1,0 +1,196 @@
+"""Programs built for MPICH and for SMPI alike, and SMPI's model of the lab that runs a scenario.
+
+Beyond the model of `script/bench smpi` it has what is known of the lab with MPICH: a message costs
+its ends some time, one above the eager limit first waits for a handshake, which takes two more
+latencies, and a rate is that of Ethernet frames, of which payload is a part.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import families, machine, smpi
+from bench.report import console, seconds
+from bench.smpi import Case, Program
+from thalweg import export, paths, plans
+from thalweg.errors import UserError
+from thalweg.lab.scenario import Scenario
+
+library = "mpich"
+lab, native, thalweg = "lab", "native", "thalweg"
+"""A program's builds: for MPICH, and for SMPI without and with the runtime."""
+variants = {native: smpi.flat, thalweg: smpi.thalweg}
+"""What runs in both worlds, and what `script/bench smpi` calls it."""
+programs = {
+    "cg": next(each for each in smpi.programs if each.name == "CG"),
+    "nbody": Program(
+        "N-body", "nbody", "--steps 4 --bodies 256 --message {message}", 4096, "{message}"
+    ),
+    "sor": next(each for each in smpi.programs if each.name == "SOR"),
+    "mg": next(each for each in smpi.programs if each.name == "3-D stencil"),
+    "is": next(each for each in smpi.programs if each.name.startswith("IS")),
+}
+"""As in `script/bench smpi`; N-body has fewer bodies, so that computing takes less time."""
+span = machine.repository / "bench" / "span.c"
+wrapped = ("-Wl,--wrap=MPI_Init", "-Wl,--wrap=MPI_Finalize")
+"""Lets span.c see when a program begins and ends."""
+payload = (9000 - 52) / (9000 + 14)
+"""The part of a frame without the headers of Ethernet, IP and TCP, which has timestamps."""
+latencies_of_handshake = 3  # there, back, and the data's own
+
+
+# Programs ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Compilers:
+    c: Sequence[str | Path]
+    cpp: Sequence[str | Path]
+
+    def objects(self, sources: Sequence[Path], folder: Path) -> list[Path]:
+        found = []
+        for path in sources:
+            found.append(folder / f"{path.stem}.o")
+            compiler = self.cpp if path.suffix == ".cpp" else self.c
+            call([*compiler, "-O2", "-c", path, "-o", found[-1]])
+        return found
+
+
+Built = Mapping[str, Path]
+"""A program's files by what they are for."""
+
+
+def build(program: Program, folder: Path) -> Built:
+    """Compiles a program for the lab and for SMPI. Raises UserError."""
+    compilers = {
+        lab: Compilers(
+            ["mpicc.mpich", "-w", "-I", without_smpi(folder)], ["mpicxx.mpich", "-std=c++20"]
+        ),
+        "smpi": Compilers(["smpicc", "-w"], ["smpicxx", "-std=c++20"]),
+    }
+    objects = {}
+    for world, each in compilers.items():
+        there = folder / f"{world}-{program.name.split()[0]}"
+        there.mkdir(exist_ok=True)
+        objects[world] = each.objects([*program.sources(), span], there)
+    simulated, runtime = objects["smpi"], paths.simulated_runtime()
+    return {
+        lab: linked("mpicxx.mpich", objects[lab], lab),
+        native: linked("smpicxx", simulated, native),
+        thalweg: linked("smpicxx", [*simulated, *runtime], thalweg),
+    }
+
+
+def linked(linker: str, objects: Sequence[Path], name: str) -> Path:
+    program = objects[0].with_name(f"{objects[0].stem}-{name}")
+    call([linker, "-s", *objects, *wrapped, "-o", program])
+    return program
+
+
+def without_smpi(folder: Path) -> Path:
+    """Returns a folder of headers by which IS, whose source is for SMPI, compiles for others."""
+    found = folder / "headers"
+    for name, text in {
+        "smpi/mpi.h": "#include <mpi.h>\n",
+        "simgrid/instr.h": "#define TRACE_smpi_set_category(name)\n",
+    }.items():
+        (found / name).parent.mkdir(parents=True, exist_ok=True)
+        (found / name).write_text(text)
+    return found
+
+
+def call(command: Sequence[str | Path]) -> None:
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise UserError(
+            f"no {command[0]}: install SimGrid (libsimgrid-dev) and MPICH (libmpich-dev)"
+        ) from None
+    except subprocess.CalledProcessError as error:
+        said = error.stderr[-2000:]
+        raise UserError(f"{' '.join(map(str, command))} failed: {said}") from None
+
+
+def seconds_of(said: str, what: str) -> float:
+    """Returns the time that span.c printed. Raises ValueError if the program went wrong."""
+    took = re.search(r"^span ([0-9.]+) s$", said, re.MULTILINE)
+    if "WRONG" in said or "UNSUCCESSFUL" in said or not took:
+        raise ValueError(f"{what} printed {said.strip()[-300:]}")
+    return float(took[1])
+
+
+# The model --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Simulated:
+    seconds: float
+    computing: float
+    """Seconds that all ranks together computed, as measured on this machine."""
+
+
+class Model:
+    """The platform, the hosts of the ranks and the plan of a scenario, as files in a folder."""
+
+    def __init__(self, truth: Scenario, folder: Path) -> None:
+        net = truth.network
+        net.message_costs = {library: families.costs[library]}
+        self.ranks = len(net.hosts)
+        self._platform, self._hosts, self.plan = (
+            folder / name for name in ("platform.xml", "hosts", "plan.bin")
+        )
+        self._folder = folder
+        self._platform.write_text("\n".join(export.simgrid(net, of_messages=True)))
+        self._hosts.write_text("".join(f"{host.name}\n" for host in net.hosts))
+        begin = time.monotonic()
+        search = plans.Search("normal" if self.ranks <= smpi.most_planned else "estimate")
+        table = plans.Setting(net, list(range(self.ranks)), library, search).table(smpi.kinds)
+        plans.write_table(self.plan, net, library, table)
+        console.print(f"planned for {truth.name} in {seconds(time.monotonic() - begin)}")
+
+    def simulate(self, program: Program, variant: str, built: Path) -> Simulated:
+        """Raises UserError."""
+        case = Case("", self.ranks)
+        command = [
+            "timeout", smpi.longest, "smpirun", "-np", self.ranks, "-platform", self._platform,
+            "-hostfile", self._hosts, *options(), *smpi.native(program, case, variants[variant]),
+            built, *arguments(program, self.ranks),
+        ]  # fmt: skip
+        environment = os.environ | {"TMPDIR": str(self._folder)}
+        environment |= {"THALWEG_PLAN": str(self.plan)} if variant == thalweg else {}
+        done = subprocess.run(
+            list(map(str, command)), env=environment, capture_output=True, text=True, check=False
+        )
+        said = done.stdout + done.stderr
+        computing = re.search(r"([0-9.e+-]+) seconds were actual computation", said)
+        if done.returncode or not computing:
+            raise UserError(f"{' '.join(map(str, command))} failed:\n{said[-2000:]}")
+        try:
+            found = Simulated(seconds_of(said, program.name), float(computing[1]))
+        except ValueError as wrong:
+            raise UserError(str(wrong)) from None
+        console.print(f"{program.name}, {variant}, simulated: {seconds(found.seconds)}")
+        return found
+
+
+def arguments(program: Program, ranks: int) -> list[str]:
+    return program.filled(program.arguments, ranks).split()
+
+
+def options() -> list[str]:
+    """SMPI's: those of `script/bench smpi`, and what is known of the lab besides."""
+    costs = families.costs[library]
+    ours = ("network/model", "network/latency-factor", "network/bandwidth-factor")
+    usual = [each for each in smpi.options if not each.removeprefix("--cfg=").startswith(ours)]
+    send, receive = (f"0:{each}:{costs.per_byte}" for each in (costs.send, costs.receive))
+    return [
+        *usual, "--cfg=network/model:SMPI", f"--cfg=smpi/bw-factor:0:{payload:.4f}",
+        f"--cfg=smpi/lat-factor:0:1;{costs.eager_limit + 1}:{latencies_of_handshake}",
+        f"--cfg=smpi/os:{send}", f"--cfg=smpi/ois:{send}", f"--cfg=smpi/or:{receive}",
+    ]  # fmt: skip
