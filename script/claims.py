@@ -81,7 +81,7 @@ README: Claims = {
         given("21"),
     ],
     "Each page says": [given("2", "5")],
-    "Of cells drawn from a seed": [
+    "`script/bench never-slower` measures": [
         kinds("never-slower", "scenario"),
         note("never-slower", "collectives, # B to # MiB"),
         formula(lambda met, measured: measured - met, note("never-slower", MET)),
