@@ -1,11 +1,7 @@
 """Bad inputs, each with the sentence that names what is at fault. test_fuzz.py tries many more."""
 
-import json
 import math
-import os
-import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,15 +17,12 @@ from thalweg import (
     network,
     network_text,
     planner,
-    preparation,
-    printable,
     probe,
     schedule,
     simulator,
     trees,
 )
 from thalweg.algorithms import Parameters, Problem
-from thalweg.cli import main
 from thalweg.collective import Collective, Kind
 from thalweg.errors import UserError
 from thalweg.network import DeclaredGroup, Host, MessageCost, NativeTime, Network, Trunk
@@ -322,179 +315,3 @@ def test_a_skeleton_is_only_for_its_own_collective() -> None:
 def test_huge_trees_are_refused(text: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         trees.from_text(text, 4)
-
-
-# The command line ------------------------------------------------------------------------------
-
-
-def document(names: list[str]) -> dict[str, Any]:
-    latency = [[0.0 if a == b else 1.0 for b in names] for a in names]
-    bandwidth = [[None if a == b else 100 for b in names] for a in names]
-    return {
-        "schema": 1,
-        "measured": {"at": names[0], "with": names[1]},
-        "hosts": [{"name": name} for name in names],
-        "latency": {"unit": "ms", "matrix": latency},
-        "bandwidth": {"unit": "Mbps", "matrix": bandwidth},
-        "sites": [names[:2], names[2:]],
-        "trunks": [{"name": names[3], "from": names[:2], "to": names[2:], "capacity": "10Mbps"}],
-        "native_times": [{"library": names[0], "collective": "bcast", "size": 8, "time": "1ms"}],
-    }
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "net.json").write_text(json.dumps(document(["h0", "h1", "h2", "h3"])))
-    (tmp_path / "binary").write_bytes(b"\xff\x00\x80")
-    (tmp_path / "utf16").write_text("h0\n", encoding="utf-16")
-    (tmp_path / "empty").touch()
-    return tmp_path
-
-
-COMMANDS = [
-    ("show", "net.json"),
-    ("show", "net.json", "--hierarchy", "--picture", "x.svg"),
-    ("explain", "net.json", "bcast", "8MB"),
-    ("plan", "net.json", "bcast", "8MB", "--draw", "x.svg"),
-    ("plan", "net.json", "--effort", "estimate"),
-    ("export", "net.json"),
-    ("report", "net.json"),
-    ("probe", "--plan", "net.json"),
-]
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize(
-    "names",
-    [
-        ["[red]x[/red]", "[/]", "[bold]", "a[/nope]"],
-        ["\x1b[31mred", "b\nnewline", "c\ttab\r", "d\x07\u202e\x9b31m"],
-        ["[link=file:///x]", "<b>", "&amp;", "'\""],
-    ],
-    ids=["markup", "escapes", "html"],
-)
-def test_names_are_printed_as_they_are(
-    folder: Path, capsys: pytest.CaptureFixture[str], names: list[str], command: tuple[str, ...]
-) -> None:
-    (folder / "net.json").write_text(json.dumps(document(names)))
-    assert main(command) == 0
-    captured = capsys.readouterr()
-    outputs = (folder / name for name in ("x.svg", "report.html", "platform.xml"))
-    written = [path.read_text() for path in outputs if path.exists()]
-    for text in (captured.out, captured.err, *written):
-        lines = text.splitlines()
-        assert all(printable.printable(line) == line for line in lines)
-        assert "newline" not in {line.strip() for line in lines}
-    if command == COMMANDS[0]:
-        for name in names:
-            assert printable.printable(name) in captured.out
-
-
-HUGE = "9" * 5000
-_RUN = ["run", "-n", "2", "-H", "h0,h1", "--launcher", "mpirun.openmpi"]
-REFUSED: list[tuple[list[str], str]] = [
-    (["plan", "net.json", "bcast", "-n", "100000"], "100000 ranks are too many"),
-    (["plan", "net.json", "-n", "1" + "0" * 400], "ranks are too many"),
-    (["explain", "net.json", "bcast", "-n", "100000"], "100000 ranks are too many"),
-    (["report", "net.json", "-n", "100000"], "100000 ranks are too many"),
-    (["plan", "net.json", "bcast", "-H", "a[0-999999999]"], "more than 32768 hosts are listed"),
-    (["plan", "net.json", "bcast", "-H", "a[0-999][0-999][0-999]"], "more than 32768 hosts"),
-    (["plan", "net.json", "bcast", "-H", "a" + "[0]" * 5000], "has more than 8 ranges"),
-    (["plan", "net.json", "bcast", "-H", "h0:" + HUGE], "is no host"),
-    (["plan", "net.json", "bcast", "-H", ""], "'' is no host"),
-    (["plan", "net.json", "bcast", "-H", "h[3-0]"], r"the range \[3-0\] is empty"),
-    (["plan", "net.json", "bcast", "-H", "zz"], "host zz is not in the network of h0, h1"),
-    (["plan", "net.json", "bcast", "-H", "./hosts"], "1000000000 ranks are too many"),
-    (["plan", "net.json", "bcast", "-H", "./empty"], "empty: no hosts are listed"),
-    (["plan", "net.json", "bcast", "-H", "./binary"], "not a text file in UTF-8"),
-    (["plan", "net.json", "bcast", "-H", "./utf16"], "not a text file in UTF-8"),
-    (["probe", "--hostfile", "/dev/zero"], "larger than 512 MiB"),
-    (["probe", "--hostfile", "."], "hostfile .: Is a directory"),
-    (["probe", "--plan", HUGE], "must be a number of hosts from 1 to 4096"),
-    (["plan", "net.json", "bcast", "1e999"], '"1e999" is not a size'),
-    (["plan", "net.json", "bcast", "--size=-1"], '"-1" is not a size'),
-    (["plan", "net.json", "bcast", "nan"], '"nan" is not a size'),
-    (["plan", "net.json", "bcast", "10XB"], '"10XB" is not a size'),
-    (["plan", "net.json", "bcast", "9000000TB"], "more than the 256 PiB"),
-    (["plan", "net.json", "bcast", "--budget=-1s"], '"-1s" is not a time'),
-    (["plan", "net.json", "bcast", "--root", "99"], "there is no root 99"),
-    (["plan", "net.json", "bcast", "-o", "."], "is a folder; name a file in it"),
-    (["plan", "net.json", "bcast", "-o", "/nowhere/x"], "there is no folder /nowhere"),
-    (["plan", "net.json", "bcast", "--draw", "x.jpg"], "must end with .svg or .png"),
-    (["show", "net.json", "--base", "0"], "base k must be at least 1.01"),
-    (
-        ["place", "pairs.csv", "--network", "net.json", "--seed", "9" * 23],
-        "seed 9+: must be from 0",
-    ),
-    (["place", "pairs.csv", "--network", "net.json", "--seed", str(2**64)], "seed .*: must be fr"),
-    (["place", "pairs.csv", "--network", "net.json", "-H", ""], "-H: '' is no host"),
-    (["probe", "-H", ""], "-H: '' is no host"),
-    (["plan", "two-sites", "bcast", "-H", "zz"], "of west0, .*, west7 and 8 more; probe it"),
-    (["report", "pairs.csv"], "pairs.csv: a report is about the folder of a run, or of two to"),
-    (["show", "empty"], "network empty: is empty; make one with `thalweg probe`"),
-    (["show", "binary"], "not a text file in UTF-8; make one with `thalweg probe`"),
-    (["show", "."], "neither a run record, nor an OTF2 trace, nor"),
-    (["show", "letter"], "not JSON: parse error at line 1, column 1"),
-    (["show", "deep"], "lists and objects stand in each other too deeply"),
-    (["show", "x" * 5000], "File name too long"),
-    (["show", "x" * 5000, "--matrix", "bytes"], "File name too long"),
-    (["place", "x" * 5000], "File name too long"),
-    (["report", "x" * 5000], "File name too long"),
-    (["explain", "x" * 5000, "bcast"], "File name too long"),
-    (["weather", "x" * 5000], "File name too long"),
-    (["plan", "net.json", "-o", "x" * 5000], "File name too long"),
-    (["export", "x" * 5000], "File name too long"),
-    ([*_RUN, "--plan", "x" * 5000, "--", "/bin/true"], "no such file"),
-    ([*_RUN, "--matrix", "x" * 5000, "--", "/bin/true"], "File name too long"),
-    (["lab", "up", "x" * 5000], "there is no scenario"),
-    (["show", "[/].json"], r"network \[/\].json: No such file"),
-    (["plan", "net.json", "--schedule", "deep"], "stand in each other too deeply"),
-    (["plan", "net.json", "--schedule", "twice"], 'the key "chunks" stands twice'),
-    (["plan", "net.json", "--schedule", "period"], "last segment may begin at step"),
-    (["plan", "net.json", "bcast", "--tree", "deep"], "line 1"),
-    (["plan", "net.json", "bcast", "--tree", "list"], r"\[1\] is neither a rank nor a host"),
-    (["plan", "net.json", "bcast", "--tree", "size"], '"segment_size" must be a size'),
-    (["report", "net.json", "--results", "deep"], "stand in each other too deeply"),
-    (["report", "net.json", "--results", "net.json"], "must be a list of tables"),
-    (["lab", "show", "drawn-" + HUGE], "there is no scenario"),
-]
-
-
-@pytest.mark.parametrize(("command", "message"), REFUSED, ids=[m for _, m in REFUSED])
-def test_a_command_refuses_in_one_sentence(
-    folder: Path, capsys: pytest.CaptureFixture[str], command: list[str], message: str
-) -> None:
-    (folder / "hosts").write_text("h0 slots=1000000000\n")
-    (folder / "deep").write_text("[" * 100_000)
-    (folder / "pairs.csv").write_text("from,to,bytes\n0,1,8\n")
-    (folder / "letter").write_text("\u0663{}")  # the error breaks off within it
-    made = {"schema": 1, "collective": {"kind": "bcast", "ranks": 4}, "chunks": 1, "transfers": []}
-    (folder / "twice").write_text(json.dumps(made)[:-1] + ', "chunks": 2}')
-    (folder / "period").write_text(json.dumps(made | {"segments": 3, "period": 2**31 - 1}))
-    tree = {"schema": 1, "children": {"0": [1, 2, 3]}}
-    (folder / "list").write_text(json.dumps(tree | {"children": {"0": [[1]]}}))
-    (folder / "size").write_text(json.dumps(tree | {"segment_size": 10**30}))
-    assert main(command) == 2
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 1, lines
-    assert re.search(message, lines[0]), lines[0]
-
-
-def test_a_high_tree_is_a_chain(folder: Path) -> None:
-    tree = {"schema": 1, "children": {"h0": ["h1", "h2", "h3"]}, "levels": {"h0": 10**9}}
-    (folder / "tree.json").write_text(json.dumps(tree))
-    assert main(["plan", "net.json", "bcast", "1KB", "-n", "16", "--tree", "tree.json"]) == 0
-
-
-def test_many_slots_are_fine_for_few_ranks(folder: Path) -> None:
-    (folder / "hosts").write_text("h0 slots=1000000000\nh1\n")
-    assert main(["plan", "net.json", "bcast", "1KB", "-H", "./hosts", "-n", "2"]) == 0
-
-
-@pytest.mark.parametrize(
-    ("file", "message"), [(os.devnull, "no hosts are listed"), ("/nowhere", "No such file")]
-)
-def test_the_hosts_of_a_batch_job_are_checked(file: str, message: str) -> None:
-    with pytest.raises(UserError, match=f"PBS_NODEFILE {file}: {message}"):
-        preparation.choose_hosts(preparation.Request(), {"PBS_NODEFILE": file})
