@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from bench import cmpi_figures
+from bench.cmpi_figures import colours, dashes
 from bench.page import Part, Record
-from bench.plot import Line, LinePanel, line_chart
+from bench.plot import Line, line_chart
 from bench.report import Content, Figure, Table, percent, seconds, times
 
 clusters = "virtual clusters"
@@ -25,9 +26,7 @@ settings = ("bytes", "ranks", "hosts", "ranks per host")
 """The sweeps that vary what is asked, rather than CMPI's parameters."""
 usual = ("bytes", "1MB")  # sweep and value of the paper's default setting
 noticed = 0.01  # a difference of times
-colours = {"MPICH2 1.4": "#e6550d", "CMPI": "#1764ab", "Thalweg": "#31a354"}
 named = {"block": "in blocks", "round robin": "in turn", "random": "at random"}
-dashes = {"block": "", "round robin": "6 3", "random": "2 3"}
 
 
 @dataclass(frozen=True)
@@ -70,12 +69,6 @@ class Cloud:
     groups: Sequence[Sequence[int]]  # hosts of each group, by level from the lowest
     latencies: Sequence[float]  # of the pairs, in seconds, at each of `shares`
     rates: Sequence[float]  # of one flow, in bytes per second
-
-    def shares_of_latency(self) -> list[tuple[float, int]]:
-        return list(zip(self.latencies, shares, strict=True))
-
-    def shares_of_rate(self) -> list[tuple[float, int]]:
-        return list(zip(self.rates, shares, strict=True))
 
 
 Case = Callable[[Times], tuple[str, ...]]
@@ -168,23 +161,14 @@ def gains_drawn(found: Sequence[Times], sweep: str, what: str, name: str) -> lis
     panels = []
     for (kind,), of_kind in grouped(points, lambda each: (each.collective,)).items():
         values = list(dict.fromkeys(each.varied for each in of_kind))
-        lines = [
-            Line(
-                f"{algorithm}, {placement}",
-                [
-                    (at + 1, 1 / (1 - gained))
-                    for at, varied in enumerate(values)
-                    if (gained := gain(at_point(of_kind, varied, placement), key)) is not None
-                ],
-                colours[algorithm],
-                dashes[placement],
-            )
+        gains = {
+            (algorithm, placement): [
+                gain(at_point(of_kind, varied, placement), key) for varied in values
+            ]
             for algorithm, key in (("CMPI", "cmpi"), ("Thalweg", "ours"))
             for placement in dashes
-        ]
-        x_ticks = [(at + 1, varied) for at, varied in enumerate(values)]
-        y_label = "MPICH2's time over its"
-        panels.append(LinePanel(kind, sweep, y_label, x_ticks, lines, logarithmic=False))
+        }
+        panels.append(cmpi_figures.over_mpich(kind, sweep, values, gains))
     drawing = Figure(f"MPICH2's time over CMPI's and Thalweg's, by {sweep}", name,
                      line_chart(panels))  # fmt: skip
     drawing.notes.append(f"{what}; above 1 is faster than MPICH2 1.4. Means as in the tables.")
@@ -369,8 +353,8 @@ def virtual_clusters(found: Sequence[Times]) -> list[Content]:
                 row = [seconds(float(p)) for p in np.percentile(values, percentiles)]
                 last = faster if name == "CMPI" else ""
                 table.add(kind, placement, len(values), name, *row, last)
-                lines.append(distribution(name, placement, values))
-        panels.append(panel(kind, lines, "clusters (%)"))
+                lines.append(cmpi_figures.distribution(name, placement, values))
+        panels.append(cmpi_figures.panel(kind, lines, "clusters (%)"))
     return [
         table,
         Figure("Distribution over virtual clusters", "cmpi-clusters", line_chart(panels)),
@@ -398,7 +382,7 @@ def single_processes(found: Sequence[Spread]) -> list[Content]:
             table.add(placement, name, *map(seconds, row))
             points = [(1000 * time, share) for time, share in zip(row, percentiles, strict=True)]
             lines.append(Line(name, points, colours[name]))
-        panels.append(panel(named[placement], lines, "ranks (%)"))
+        panels.append(cmpi_figures.panel(named[placement], lines, "ranks (%)"))
     drawing = Figure("Times of single ranks in a scatter", "cmpi-ranks-scatter", line_chart(panels))
     return [table, drawing]
 
@@ -433,37 +417,10 @@ def shapes(found: Sequence[Cloud]) -> list[Content]:
             ", ".join(map(str, lowest)),
         )
     linear = [each for each in found if each.scale == "linear"]
-    return [table, Figure("Distribution of the pairs", "cmpi-pairs", line_chart(pairs(linear)))]
-
-
-def pairs(found: Sequence[Cloud]) -> list[LinePanel]:
-    """Figure 2: the distributions of latency and bandwidth over the pairs of hosts."""
-    shades = ("#e6550d", "#08519c", "#3182bd", "#6baed6", "#756bb1", "#9e9ac8", "#bcbddc")
-    return [
-        panel(
-            title,
-            [
-                Line(each.network, [(unit * value, share) for value, share in of(each)], colour)
-                for each, colour in zip(found, itertools.cycle(shades), strict=False)
-            ],
-            "pairs (%)",
-            title,
-        )
-        for title, unit, of in (
-            ("latency (ms)", 1e3, Cloud.shares_of_latency),
-            ("bandwidth (MB/s)", 1e-6, Cloud.shares_of_rate),
-        )
+    latencies = [(each.network, each.latencies) for each in linear]
+    rates = [(each.network, each.rates) for each in linear]
+    panels = [
+        cmpi_figures.pairs("latency (ms)", 1e3, shares, latencies),
+        cmpi_figures.pairs("bandwidth (MB/s)", 1e-6, shares, rates),
     ]
-
-
-def distribution(name: str, placement: str, values: Sequence[float]) -> Line:
-    ordered = sorted(values)
-    points = [(1000 * time, 100 * (at + 1) / len(ordered)) for at, time in enumerate(ordered)]
-    return Line(f"{name}, {placement}", points, colours[name], dashes[placement])
-
-
-def panel(title: str, lines: Sequence[Line], y_label: str, x_label: str = "time (ms)") -> LinePanel:
-    """With ticks where the quarters of the logarithmic axis are."""
-    every = [x for line in lines for x, _ in line.points]
-    ticks = np.geomspace(min(every), max(every), 5)
-    return LinePanel(title, x_label, y_label, [(float(x), f"{x:.3g}") for x in ticks], lines)
+    return [table, Figure("Distribution of the pairs", "cmpi-pairs", line_chart(panels))]

@@ -73,12 +73,12 @@ def bar_chart(panels: Sequence[BarPanel], colours: Mapping[str, str]) -> str:
     return _chart(len(panels), drawn, marks)
 
 
-def ticks(most: float, about: int = 5) -> list[float]:
-    """Round numbers from 0 to at least `most`."""
+def ticks(most: float) -> list[float]:
+    """At most six round numbers from 0 to at least `most`."""
     if most <= 0:
         return [0.0, 1.0]
-    step = 10.0 ** math.floor(math.log10(most / about))
-    step *= next(factor for factor in (1, 2, 2.5, 5, 10) if factor * step * about >= most)
+    step = 10.0 ** math.floor(math.log10(most / 5))
+    step *= next(factor for factor in (1, 2, 2.5, 5, 10) if factor * step * 5 >= most)
     return [n * step for n in range(math.ceil(most / step - 1e-9) + 1)]
 
 

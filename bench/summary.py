@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+RESAMPLES = 2000
+"""For a bootstrap interval."""
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -41,15 +44,13 @@ class Ratio:
     high: float
 
 
-def ratio(
-    numerator: Sequence[float], denominator: Sequence[float], seed: int = 1, rounds: int = 2000
-) -> Ratio:
+def ratio(numerator: Sequence[float], denominator: Sequence[float], seed: int = 1) -> Ratio:
     """Median of `numerator` over median of `denominator`. Same seed, same interval."""
     random = np.random.default_rng(seed)
     top, bottom = np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float)
 
     def medians(values: np.ndarray) -> np.ndarray:
-        picks = random.integers(0, len(values), (rounds, len(values)))
+        picks = random.integers(0, len(values), (RESAMPLES, len(values)))
         result: np.ndarray = np.median(values[picks], axis=1)
         return result
 
@@ -58,8 +59,8 @@ def ratio(
 
 
 def median_interval(samples: Sequence[float]) -> tuple[float, float]:
-    """The order statistics that enclose the median of what the samples are drawn from, with at
-    least 95 % or, of fewer than six samples, as surely as these can tell. At least one sample."""
+    """The order statistics that enclose the median of what the samples are drawn from, with a
+    probability of at least 95 %, or the highest possible with fewer than six samples. Needs one."""
     values, count = sorted(samples), len(samples)
     beyond, left_out = 0.0, 0
     while (beyond := beyond + math.comb(count, left_out) / 2**count) <= 0.025:
@@ -73,6 +74,6 @@ def relative_difference(a: float, b: float) -> float:
     return abs(a - b) / min(a, b)
 
 
-def slower_beyond_noise(ours: Sequence[float], native: Sequence[float], seed: int = 1) -> bool:
+def slower_beyond_noise(ours: Sequence[float], native: Sequence[float]) -> bool:
     """Whether all of the 95 % interval of ours/native lies above 1."""
-    return ratio(ours, native, seed).low > 1.0
+    return ratio(ours, native).low > 1.0

@@ -80,7 +80,7 @@ README: Claims = {
         all_of(*cells("nbody", "faster", "cloud", BUILDS)),
     ],
     "Each page says": [given("2", "5")],
-    "Of cells drawn from a seed": [
+    "`script/bench never-slower` measures": [
         kinds("never-slower", "scenario"),
         note("never-slower", "collectives, # B to # MiB"),
         formula(lambda met, measured: measured - met, note("never-slower", MET)),

@@ -81,11 +81,11 @@ def order(
     return replace(plain, options=[*plain.options, *BINDINGS[form](_by_number(placement, cores))])
 
 
-def command_line(form: str, order: Order, ranks: int, program: str = "./app") -> str:
-    """Returns what to type in a shell, with the launcher's usual name."""
+def command_line(form: str, order: Order, ranks: int) -> str:
+    """Returns what to type in a shell, with the launcher's usual name and a program `./app`."""
     words = [f"{name}={shlex.quote(value)}" for name, value in order.environment.items()]
     words += [PROGRAMS[form], *map(shlex.quote, order.options)]
-    return " ".join([*words, "-n", str(ranks), program])
+    return " ".join([*words, "-n", str(ranks), "./app"])
 
 
 def _check(hosts: Sequence[Host], placement: Sequence[str]) -> None:
@@ -146,7 +146,7 @@ def _open_mpi(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Or
 
 def _open_mpi_4(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
     """4.1: the mapper "seq" binds no rank; a rankfile would bind each to a single core, where the
-    usual binding gives a rank's threads a socket. Of listed hosts this machine always comes first.
+    usual binding gives a rank's threads a socket. This machine, if listed, always comes first.
     """
     blocks = _in_blocks(hosts, placement)
     if blocks and not any(is_this_machine(host.name) for host in blocks[1:]):

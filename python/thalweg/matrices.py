@@ -96,7 +96,7 @@ def _traced(anchor: Path) -> Communication:
     entries = _Entries(f"trace {anchor}")
     for (sender, receiver), (messages, nbytes) in traffic.pairs.items():
         entries.add(sender, receiver, messages, nbytes)
-    return entries.matrix(traffic.ranks, in_order=True)
+    return entries.matrix(traffic.ranks, by_first_message=True)
 
 
 def of_run(run: Run) -> Program:
@@ -121,7 +121,7 @@ def of_record(matrix: CommunicationMatrix) -> Communication:
 def calls_of(run: Run) -> list[Call]:
     """Returns the collectives that a run's program called, by communicator, root and size class.
 
-    Each with the mean of its sizes. Those of communicators that aren't known, and of
+    Each has the mean of its sizes. Collectives of communicators that aren't known, and of
     neighbourhoods, are left out.
     """
     world = list(range(run.ranks))
@@ -160,17 +160,20 @@ class _Entries:
         self.messages.append(messages)
         self.nbytes.append(nbytes)
 
-    def matrix(self, ranks: int | None = None, *, in_order: bool = False) -> Communication:
-        """Returns it for so many ranks; None: as many as are named.
+    def matrix(self, ranks: int | None = None, *, by_first_message: bool = False) -> Communication:
+        """Returns the matrix of `ranks` ranks; None: as many as are named.
 
-        Whether the entries of each sender are in the order in which it first sent to others.
+        `by_first_message`: the entries of each sender are in the order in which it first sent to
+        others, so that they tell the phases.
         """
         count = ranks or max((*self.sender, *self.receiver), default=0) + 1
         _check_count(count, self.where)
         for what, values in (("messages", self.messages), ("bytes", self.nbytes)):
             if sum(values) > MOST:
                 raise UserError(f"{self.where}: has more than {MOST} {what}")
-        phase = contacts(np.array(self.sender), np.array(self.receiver)) if in_order else None
+        phase = (
+            contacts(np.array(self.sender), np.array(self.receiver)) if by_first_message else None
+        )
         try:
             return mapping.communication(
                 count, self.sender, self.receiver, self.messages, self.nbytes, phase

@@ -112,12 +112,12 @@ def _key(question: Question) -> str:
 
 
 def prefer(choice: Choice, question: Question, net: Network, listed: Sequence[Host]) -> Choice:
-    """Returns the choice by what earlier runs took: the placement of those that took least, unless
-    the best that was found costs LEAST_SHARE less than all that were tried. Says so where it isn't
-    that one.
+    """Returns the choice by what earlier runs took: the placement of the runs that took least,
+    unless the best placement found costs LEAST_SHARE less than all that were tried. Prints a line
+    if a placement that was tried is taken.
 
-    Where the launcher's order stays by the cost, another placement must have
-    proved to be faster by LEAST_FASTER. Where it is all that was tried, nothing changes.
+    Where the launcher's order stays by the cost, another placement must have proved to be faster
+    by LEAST_FASTER. If only the launcher's order was tried, the choice is returned unchanged.
     """
     usual = tuple(short_names(choice.usual.hosts))
     runs = load(question)
@@ -134,7 +134,7 @@ def prefer(choice: Choice, question: Question, net: Network, listed: Sequence[Ho
     if choice.objection:
         if as_usual is None or fastest.seconds > (1 - LEAST_FASTER) * as_usual:
             return choice
-        return _again(choice, question, net, listed, fastest)
+        return _return_to(choice, question, net, listed, fastest)
     cheapest = min(each.cost for each in placed)
     if choice.best.mapping.cost.total <= (1 - LEAST_SHARE) * cheapest:
         return choice
@@ -146,10 +146,10 @@ def prefer(choice: Choice, question: Question, net: Network, listed: Sequence[Ho
         return dataclasses.replace(choice, objection=why, before=None)
     if fastest.hosts == tuple(short_names(choice.best.hosts)):
         return choice
-    return _again(choice, question, net, listed, fastest)
+    return _return_to(choice, question, net, listed, fastest)
 
 
-def _again(
+def _return_to(
     choice: Choice, question: Question, net: Network, listed: Sequence[Host], tried: Tried
 ) -> Choice:
     """Returns the choice of a placement that was tried, and says so."""
@@ -161,7 +161,7 @@ def _again(
     )
     return dataclasses.replace(
         choice,
-        best=_as_before(net, listed, choice.program, tried.hosts),
+        best=_placed_on(net, listed, choice.program, tried.hosts),
         objection="",
         before=before,
     )
@@ -198,10 +198,10 @@ def _cost(net: Network, known: Program, hosts: Sequence[str]) -> float:
     return mapping.cost_of(net, known.matrix, _where(net, hosts), calls=known.calls).total
 
 
-def _as_before(
+def _placed_on(
     net: Network, listed: Sequence[Host], known: Program, hosts: Sequence[str]
 ) -> Placed:
-    """Returns an earlier run's placement with its cost, collectives planned."""
+    """Returns the placement of an earlier run with its cost now, collectives planned."""
     slots, order = placement.slots_of(net, listed, len(hosts))
     where = _where(net, hosts)
     found = mapping.place(

@@ -25,11 +25,8 @@ OFF = Caution(verify="off")
 
 
 @pytest.fixture(autouse=True)
-def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def failing(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """No sample succeeds; counts the attempts."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    for name in ("THALWEG_LAB", "THALWEG_LAB_DILATION"):
-        monkeypatch.delenv(name, raising=False)
     attempts: list[int] = []
 
     def fail(*_: object, **__: object) -> Entry:

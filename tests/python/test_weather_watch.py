@@ -25,11 +25,8 @@ LAUNCHER = Launcher(Path("/bin/mpirun"), "openmpi", "4.1")
 
 
 @pytest.fixture(autouse=True)
-def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cached(own_cache: Path) -> Path:
     """The network of NAMES in the cache."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    for name in ("THALWEG_LAB", "THALWEG_LAB_DILATION"):
-        monkeypatch.delenv(name, raising=False)
     net = networks.even_network(4, 1e-3, 10e6)
     net.hosts = [networks.Host(name, 10e6, 10e6) for name in NAMES]
     net.message_costs = {"openmpi": networks.MessageCost()}

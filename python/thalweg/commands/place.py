@@ -112,7 +112,7 @@ def command(
     net = _network(program, found, network)
     usual = placement.usual_hosts(net, found.matrix.ranks)
     listed = usual if hosts is None else host_lists.parse(hosts)
-    slots, in_order = placement.slots_of(net, listed, found.matrix.ranks)
+    slots, host_order = placement.slots_of(net, listed, found.matrix.ranks)
     seconds = units.parse_time(migration)
     pinned = _pinned(net, pin or [])
     _check_slots(net, pinned, slots)
@@ -122,7 +122,7 @@ def command(
             net,
             found,
             slots,
-            in_order,
+            host_order,
             method=method,
             cost=cost,
             seed=seed,

@@ -1,6 +1,6 @@
 """A run as a trace for Perfetto (ui.perfetto.dev): hosts, their ranks, and arrows for messages.
 
-The file is a stream of protocol buffers. Of its millions of packets all but the names and tracks
+The file is a stream of protocol buffers. Apart from the names and tracks, its millions of packets
 have the same fields, so they are laid out as rows of one array, with numbers padded to a fixed
 width, which protocol buffers allow. perfetto_trace.proto of https://github.com/google/perfetto
 names the fields.

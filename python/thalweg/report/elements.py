@@ -56,7 +56,7 @@ def table(
     link: str = "",
     note: str = "",
 ) -> Block:
-    """A table that can be sorted. Of more than MOST_ROWS the first are kept, and a note says so.
+    """A table that can be sorted. It has the first MOST_ROWS rows; a note says if there are more.
 
     Cells are text, or numbers in the column's unit; None where there is nothing to say. A column
     of nothing else is left out.

@@ -6,7 +6,7 @@ import numpy as np
 
 from thalweg import record, units
 from thalweg.report import bins, elements
-from thalweg.report.bins import Bins
+from thalweg.report.bins import Bins, Floats, Numbers
 from thalweg.report.elements import Axis, Block, Layer, Section
 
 
@@ -74,16 +74,16 @@ def _plan(run: record.Run, key: np.void) -> str:
     return f"native ({run.name_of('reasons', key['reason'])})"
 
 
-def costliest(run: record.Run, most: int = 3) -> list[tuple[str, int, int, str]]:
-    """Returns collective, mean size, root and algorithm of the planned calls of all ranks that took
-    the most time."""
+def costliest(run: record.Run) -> list[tuple[str, int, int, str]]:
+    """Returns collective, mean size, root and algorithm of the three kinds of planned calls of all
+    ranks that took the most time."""
     table = run.calls
     table = table[(table["planned"] == 1) & (table["ranks"] == run.ranks)]
     keys = ["collective", "size_class", "root", "algorithm"]
     groups, where = np.unique(table[keys], return_inverse=True)
     spent = np.bincount(where, table["seconds"], minlength=len(groups))
     found = []
-    for at in np.argsort(-spent, kind="stable")[:most]:
+    for at in np.argsort(-spent, kind="stable")[:3]:
         own, key = table[where == at], groups[at]
         size = int(own["bytes"].sum() // max(int(own["calls"].sum()), 1))
         names = (
@@ -169,9 +169,8 @@ def communication(run: record.Run, rows: Bins) -> Section:
         Layer("bytes", "size", bins.total(rows, sender, receiver, nbytes)),
         Layer("messages", "count", bins.total(rows, sender, receiver, messages)),
     ]
-    first = np.argsort(-nbytes, kind="stable")[: elements.MOST_ROWS]
-    hosts = [run.hosts[host] for host in run.placement]
-    across = np.array([hosts[a] != hosts[b] for a, b in zip(sender, receiver, strict=True)])
+    where = np.asarray(run.placement)
+    across = where[sender] != where[receiver]
     outside = int(matrix.messages[~inside].sum())
     what = "" if rows.single else "Ranks of a host are together. "
     note = f"{what}Lines separate {'sites' if rows.groups == rows.sites else 'hosts'}."
@@ -194,34 +193,47 @@ def communication(run: record.Run, rows: Bins) -> Section:
                 link="messages",
                 note=note,
             ),
-            elements.table(
-                "Pairs of ranks, the most bytes first",
-                [
-                    ("from", "count"),
-                    ("on", "text"),
-                    ("to", "count"),
-                    ("on", "text"),
-                    ("messages", "count"),
-                    ("bytes", "size"),
-                ],
-                [
-                    (
-                        int(sender[at]),
-                        hosts[sender[at]],
-                        int(receiver[at]),
-                        hosts[receiver[at]],
-                        int(messages[at]),
-                        float(nbytes[at]),
-                    )
-                    for at in first
-                ],
-                keys=[f"{rows.of[sender[at]]},{rows.of[receiver[at]]}" for at in first],
-                link="messages",
-                note=f"{len(sender) - len(first)} further pairs are left out."
-                if len(sender) > len(first)
-                else "",
-            ),
+            _pairs(run, rows, sender, receiver, messages, nbytes),
         ],
+    )
+
+
+def _pairs(
+    run: record.Run,
+    rows: Bins,
+    sender: Numbers,
+    receiver: Numbers,
+    messages: Floats,
+    nbytes: Floats,
+) -> Block:
+    """A table of the pairs of ranks that sent the most bytes."""
+    hosts = [run.hosts[host] for host in run.placement]
+    first = np.argsort(-nbytes, kind="stable")[: elements.MOST_ROWS]
+    left_out = len(sender) - len(first)
+    return elements.table(
+        "Pairs of ranks, the most bytes first",
+        [
+            ("from", "count"),
+            ("on", "text"),
+            ("to", "count"),
+            ("on", "text"),
+            ("messages", "count"),
+            ("bytes", "size"),
+        ],
+        [
+            (
+                int(sender[at]),
+                hosts[sender[at]],
+                int(receiver[at]),
+                hosts[receiver[at]],
+                int(messages[at]),
+                float(nbytes[at]),
+            )
+            for at in first
+        ],
+        keys=[f"{rows.of[sender[at]]},{rows.of[receiver[at]]}" for at in first],
+        link="messages",
+        note=f"{left_out} further pairs are left out." if left_out else "",
     )
 
 
@@ -288,10 +300,8 @@ def links(run: record.Run) -> list[Block]:
             keys=[f"{rows.of[each['from']]},{rows.of[each['to']]}" for each in found[order]],
             link="links",
             note="Time: a receiver's, from posting to completion, in which it may wait for a late "
-            "sender. "
-            "Expected: of a lone message, by the network file. One way: from posting at the "
-            "sender, "
-            "by aligned clocks.",
+            "sender. Expected: of a lone message, by the network file. One way: from posting at "
+            "the sender, by aligned clocks.",
         ),
     ]
 

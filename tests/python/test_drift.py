@@ -1,0 +1,52 @@
+"""What of a network no longer fits a sample, by the fewest causes."""
+
+import numpy as np
+import pytest
+from four_hosts import network
+
+from thalweg import drift
+from thalweg import network as networks
+from thalweg.weather import Entry
+
+
+def found(**bandwidth: float) -> Entry:
+    """A sample of rates in MB/s by pair, such as ab=10."""
+    return Entry(0, "sample", {}, {(key[0], key[1]): 1e6 * v for key, v in bandwidth.items()})
+
+
+def names_of(entry: Entry) -> list[str]:
+    return [cause.name for cause in drift.causes(network(), entry, "bandwidth", 0.2)]
+
+
+def test_the_smallest_set_of_causes_is_found() -> None:
+    assert names_of(found(ab=9, ac=5.5, bd=4.5)) == []
+    assert names_of(found(ab=2, ac=5, cb=5)) == ["a to b"]
+    assert names_of(found(ab=1, ac=0.5, cb=5, bd=5)) == ["a's egress"]
+    assert names_of(found(ba=1, ca=0.5, ab=10)) == ["a's ingress"]
+    assert names_of(found(ac=1, bd=1, ab=10, cd=10)) == ["trunk west->east"]
+    assert names_of(found(ac=1, bd=1, cd=2, ab=10)) == ["trunk west->east", "c to d"]
+    assert names_of(found(ab=1, ac=5, xy=3)) == ["a to b"]
+
+
+def test_latency_counts_from_a_tenth_of_a_millisecond_on() -> None:
+    quick = Entry(0, "sample", {("a", "b"): 1.09e-3, ("a", "c"): 10.05e-3})
+    assert drift.misfits(network(), quick, 0.001) == drift.misfits(network(), quick, 0.2) == []
+    (slow,) = drift.misfits(network(), Entry(0, "sample", {("a", "b"): 2e-3}))
+    assert (slow.pair, slow.quantity, slow.factor) == (("a", "b"), "latency", 0.5)
+
+
+def test_only_what_does_not_fit_is_calibrated_anew() -> None:
+    net = network()
+    result, lines = drift.calibrated(net, found(ab=1, ac=0.5, cb=5))
+    expected = np.array(net.bandwidth)
+    expected[0, 1:] = [1e6, 0.5e6, 0.5e6]
+    np.testing.assert_allclose(result.bandwidth, expected)
+    np.testing.assert_array_equal(result.latency, net.latency)
+    assert [host.egress for host in result.hosts] == pytest.approx([1e6, 10e6, 10e6, 10e6])
+    assert [host.ingress for host in result.hosts] == [10e6] * 4
+    assert lines == ["bandwidth of a's egress: 10 times worse"]
+    faster, _ = drift.calibrated(net, found(ab=40))
+    assert (faster.hosts[0].egress, faster.hosts[1].ingress) == (40e6, 40e6)
+    trunk, _ = drift.calibrated(net, found(ac=1, bd=1))
+    assert trunk.trunks[0].capacity == pytest.approx(1.6e6)
+    networks.validate(trunk)

@@ -1,0 +1,238 @@
+"""The network that a run starts from: used as it is, verified, calibrated or measured anew."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from four_hosts import NAMES, network
+
+from thalweg import knowledge, paths, probe, sampling, weather
+from thalweg import network as networks
+from thalweg.caution import USUAL, Caution, check_threshold
+from thalweg.errors import UserError
+from thalweg.hosts import Host
+from thalweg.launcher import Launcher
+from thalweg.network import Network
+from thalweg.weather import Entry
+
+HOSTS = [Host(name) for name in NAMES]
+LAUNCHER = Launcher(Path("/bin/mpirun"), "openmpi", "4.1")
+
+pytestmark = pytest.mark.usefixtures("own_cache")
+
+
+class Sampler:
+    """Stands for a sample of the true network."""
+
+    def __init__(self, truth: Network) -> None:
+        self.truth = truth
+        self.asked: list[list[tuple[int, int]]] = []
+
+    def __call__(
+        self, net: Network, pairs: list[tuple[int, int]], _: Launcher, *,
+        hosts: list[str] | None = None,
+    ) -> Entry:  # fmt: skip
+        self.asked.append(list(pairs))
+        names = [host.name for host in net.hosts]
+        place = {host.name: at for at, host in enumerate(self.truth.hosts)}
+        true = [(place[names[a]], place[names[b]]) for a, b in pairs]
+        result = Entry(
+            time.time(), "sample",
+            {(NAMES[a], NAMES[b]): float(self.truth.latency[a, b]) for a, b in true},
+            {(NAMES[a], NAMES[b]): float(self.truth.bandwidth[a, b]) for a, b in true},
+        )  # fmt: skip
+        weather.add(hosts or names, result)
+        return result
+
+
+@pytest.fixture
+def sampler(monkeypatch: pytest.MonkeyPatch) -> Sampler:
+    made = Sampler(network())
+    monkeypatch.setattr(sampling, "sample", made)
+    return made
+
+
+@pytest.fixture
+def prober(monkeypatch: pytest.MonkeyPatch, sampler: Sampler) -> list[Path]:
+    """Stands for the probe; returns the files that it has written."""
+    written: list[Path] = []
+
+    def run(_hosts: object, path: Path, _launcher: Launcher, **_: object) -> None:
+        written.append(path)
+        sampler.truth.message_costs = {"openmpi": networks.MessageCost()}
+        sampler.truth.measured_at = now_text()
+        networks.write(sampler.truth, path)
+
+    monkeypatch.setattr(probe, "run", run)
+    return written
+
+
+def keep(net: Network) -> Path:
+    net.message_costs = {"openmpi": networks.MessageCost()}
+    path = paths.network(NAMES)
+    path.parent.mkdir(parents=True)
+    networks.write(net, path)
+    return path
+
+
+def now_text(ago: float = 0) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - ago))
+
+
+def test_a_network_that_is_fresh_is_used_as_it_is(sampler: Sampler) -> None:
+    net = network()
+    net.measured_at = now_text()
+    path = keep(net)
+    before = path.read_bytes()
+    assert knowledge.network(HOSTS, LAUNCHER) == knowledge.Known(path)
+    assert (sampler.asked, path.read_bytes()) == ([], before)
+
+
+def test_an_old_network_that_fits_is_verified_once(sampler: Sampler) -> None:
+    path = keep(network())
+    before = path.read_bytes()
+    for _ in range(2):
+        knowledge.network(HOSTS, LAUNCHER)
+    assert len(sampler.asked) == 1
+    assert path.read_bytes() == before
+    knowledge.network(HOSTS, LAUNCHER, Caution(verify="off"))
+    knowledge.network(HOSTS, LAUNCHER, Caution(verify="always"))
+    assert len(sampler.asked) == 2
+
+
+def test_an_old_network_that_does_not_fit_is_calibrated(
+    sampler: Sampler, capsys: pytest.CaptureFixture[str]
+) -> None:
+    truth = sampler.truth
+    truth.bandwidth[0, 1:] /= 10
+    path = keep(network())
+    knowledge.network(HOSTS, LAUNCHER)
+    assert "a's egress: 10 times worse" in capsys.readouterr().err
+    np.testing.assert_allclose(networks.read(path).bandwidth[0, 1:], truth.bandwidth[0, 1:])
+    count = len(sampler.asked)
+    knowledge.network(HOSTS, LAUNCHER)
+    assert len(sampler.asked) == count
+
+
+def test_a_slow_link_in_a_record_is_looked_at_once(sampler: Sampler) -> None:
+    net = network()
+    net.measured_at = now_text(60)
+    keep(net)
+    for ago, slow in ((50, 1.2), (40, 9.0), (30, 1.1), (20, 1.3), (10, 1.2)):
+        ratio = {("b", "c"): slow, ("a", "b"): 9.0, ("c", "d"): 1.2}
+        weather.add(NAMES, Entry(time.time() - ago, "record", ratio=ratio))
+    knowledge.network(HOSTS, LAUNCHER)
+    assert sampler.asked == []
+    ratio = {("b", "c"): 1.2, ("a", "b"): 9.5, ("c", "d"): 8.0}
+    weather.add(NAMES, Entry(time.time(), "record", ratio=ratio))
+    for _ in range(2):
+        knowledge.network(HOSTS, LAUNCHER)
+    assert sampler.asked == [[(2, 3)]]
+
+
+def test_one_slow_link_does_not_make_another_network(
+    sampler: Sampler, prober: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    sampler.truth.bandwidth[2, 3] /= 8
+    net = network()
+    net.measured_at = now_text(60)
+    path = keep(net)
+    for ago in (50, 40, 30, 20, 10):
+        weather.add(NAMES, Entry(time.time() - ago, "record", ratio={("c", "d"): 1.2}))
+    weather.add(NAMES, Entry(time.time(), "record", ratio={("c", "d"): 9.0}))
+    assert knowledge.network(HOSTS, LAUNCHER) == knowledge.Known(path)
+    assert sampler.asked[0] == [(2, 3)] and prober == []
+    assert "bandwidth of c to d: 8 times worse" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_sample_that_fails_does_not_stop_a_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> Entry:
+        raise UserError("host a can't be reached")
+
+    monkeypatch.setattr(sampling, "sample", fail)
+    path = keep(network())
+    assert knowledge.network(HOSTS, LAUNCHER).network == path
+    assert "isn't verified: host a can't be reached" in capsys.readouterr().err
+
+
+def wrong_names(net: Network) -> None:
+    net.hosts = [net.hosts[at] for at in (0, 2, 1, 3)]
+
+
+def wrong_rates(net: Network) -> None:
+    net.bandwidth *= 10
+
+
+def given(tmp_path: Path, net: Network) -> Path:
+    path = tmp_path / "given.json"
+    networks.write(net, path)
+    return path
+
+
+@pytest.mark.parametrize("spoil", [wrong_names, wrong_rates])
+def test_instead_of_another_networks_file_the_hosts_own_is_used(
+    spoil: Callable[[Network], None], sampler: Sampler, prober: list[Path], tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    net = network()
+    spoil(net)
+    path = given(tmp_path, net)
+    before = path.read_bytes()
+    for _ in range(2):
+        known = knowledge.given(path, HOSTS, LAUNCHER, USUAL)
+        assert known == knowledge.Known(paths.network(NAMES), quick=True)
+        said = " ".join(capsys.readouterr().err.split())
+        assert "doesn't fit" in said and "`--verify off` takes it as it is" in said
+    assert (len(sampler.asked), prober) == (1, [known.network])
+    assert path.read_bytes() == before
+    assert knowledge.given(path, HOSTS, LAUNCHER, Caution(verify="off")) == knowledge.Known(path)
+    assert capsys.readouterr().err == ""
+
+
+def test_of_a_file_that_hardly_differs_a_copy_is_calibrated(
+    sampler: Sampler, prober: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    net = network()
+    net.bandwidth[0, 1:] *= 3
+    path = given(tmp_path, net)
+    before = path.read_bytes()
+    known = knowledge.given(path, HOSTS, LAUNCHER, USUAL)
+    assert known.network != path and not known.quick
+    assert "a's egress: 3 times worse" in capsys.readouterr().err
+    copy = networks.read(known.network)
+    np.testing.assert_allclose(copy.bandwidth[0, 1:], sampler.truth.bandwidth[0, 1:])
+    assert (path.read_bytes(), prober) == (before, [])
+    count = len(sampler.asked)
+    assert knowledge.given(path, HOSTS, LAUNCHER, USUAL) == known
+    assert len(sampler.asked) == count, "what was heard of lately isn't sampled again"
+
+
+def test_a_file_that_fits_is_used_as_it_is(
+    sampler: Sampler, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = given(tmp_path, network())
+    assert knowledge.given(path, HOSTS, LAUNCHER, USUAL) == knowledge.Known(path)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_known_network_that_became_another_is_measured_anew(
+    sampler: Sampler, prober: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    net = network()
+    wrong_rates(net)
+    path = keep(net)
+    assert knowledge.network(HOSTS, LAUNCHER) == knowledge.Known(path, quick=True)
+    assert prober == [path]
+    assert "doesn't fit" in capsys.readouterr().err
+    np.testing.assert_allclose(networks.read(path).bandwidth, sampler.truth.bandwidth)
+
+
+def test_thresholds() -> None:
+    assert check_threshold("20%") == pytest.approx(0.2)
+    for bad in ("0%", "x", "-1%", "nan%"):
+        with pytest.raises(UserError, match="percentage"):
+            check_threshold(bad)
