@@ -78,7 +78,6 @@ README: Claims = {
         *cells("nbody", "faster", "two-sites", BUILDS),
         given("2"),
         all_of(*cells("nbody", "faster", "cloud", BUILDS)),
-        given("21"),
     ],
     "Each page says": [given("2", "5")],
     "`script/bench never-slower` measures": [

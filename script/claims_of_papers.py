@@ -144,7 +144,6 @@ CMPI: Claims = {
         given("16"),
         given("100", "256"),
         note("breakdown", "of CG's and # of N-body's native total"),
-        given("57 %"),
         *cells("breakdown", "saved", ["CG", "N-body"]),
         *cells("breakdown", "other overheads", ["CG", "N-body"], "Thalweg"),
         *cells("breakdown", "native", ["CG", "N-body"]),

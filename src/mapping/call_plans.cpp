@@ -12,7 +12,7 @@ namespace thalweg::mapping {
 namespace {
 
 /// Choices that are taken over from a plan, and how many of one algorithm.
-constexpr std::size_t most_choices = 4;
+constexpr std::size_t choices_taken = 4;
 constexpr std::ptrdiff_t most_of_one = 2;
 /// A call is small if it has no block for each rank, and its bytes, over the slowest pair of its
 /// hosts, take at most this share of the bound.
@@ -136,7 +136,7 @@ Time CallPlans::plan(const planner::Problem& problem, const planner::Problem& ra
   const planner::Explanation found = passes.take();
   std::vector<planner::Choice> choices;
   for (const planner::Candidate& each : found.candidates) {
-    if (choices.size() == most_choices) break;
+    if (choices.size() == choices_taken) break;
     if (!each.time() ||
         std::ranges::count(choices, each.algorithm, &planner::Choice::algorithm) == most_of_one ||
         !algorithms::find(each.algorithm).can_do(ranks.collective))

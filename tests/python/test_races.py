@@ -58,7 +58,7 @@ UNPLANNED: dict[str, Any] = RACE | {
     "predicted": {"native": 0.002, "second": 0},
     "verdicts": [{"call": 43, "winner": "native", "seconds": {"native": 0.002, "second": 0}}],
 }
-"""A race of a call that is native by plan."""
+"""A call that is native by plan."""
 
 
 @pytest.fixture

@@ -45,7 +45,9 @@ void agree(Runtime& runtime, Communicator& communicator, const Call& call) {
 }
 
 /// Returns the race of a call that there is a plan for; null if it isn't raced. The same on all
-/// ranks. Second plans don't race where plans follow the network, which is noticed by the first.
+/// ranks. Sizes of a class may be of two rows: where native is planned in one of these only, the
+/// first one that is called races. Second plans don't race where plans follow the network, which is
+/// noticed by the first ones.
 Race* race_of(const Runtime& runtime, const Communicator& communicator, const Call& call,
               const Shape& shape, const Chooser::Decision& choice) {
   Epochs* const epochs = communicator.epochs.get();
@@ -54,15 +56,16 @@ Race* race_of(const Runtime& runtime, const Communicator& communicator, const Ca
   if (epochs == nullptr || !(has_plan || has_second) || call.is_uneven()) return nullptr;
   if (runtime.force[shape.kind].what != Force::What::nothing) return nullptr;
   if (runtime.settings.reproducible && depends_on_order(shape.kind)) return nullptr;
+  const Candidates candidates(has_plan, has_second);
   const RaceKey key = key_of(shape.kind, shape.root, shape.size);
   Race* race = epochs->races.find(key);
   if (race == nullptr)
     race = epochs->races.add(
         key, call_cost_ns(shape.kind, communicator.size, shape.size, runtime.slowest_path),
-        Candidates(has_plan, has_second));
-  if (race != nullptr)
-    epochs->predictions(*race) = {.predicted_plan_ns = choice.prediction.plan_ns,
-                                  .predicted_native_ns = choice.prediction.native_ns};
+        candidates);
+  if (race == nullptr || race->candidates().planned() != candidates.planned()) return nullptr;
+  epochs->predictions(*race) = {.predicted_plan_ns = choice.prediction.plan_ns,
+                                .predicted_native_ns = choice.prediction.native_ns};
   return race;
 }
 
@@ -78,8 +81,8 @@ void note(Communicator& communicator, const Call& call, const Arguments& argumen
   replanner->note(key_of(call.kind, root, size), size, is_planned);
 }
 
-/// Lets another candidate than what is planned take its turn. Sizes of a class may be of two rows:
-/// where one of these lacks a candidate of the race, the call is executed as planned.
+/// Lets another candidate than what is planned take its turn. A size whose row has no second plan
+/// is then executed as planned.
 void take_turn(const Race* race, Chooser& chooser, const Shape& shape, Chooser::Decision& choice) {
   if (race == nullptr) return;
   const Candidate next = race->next();

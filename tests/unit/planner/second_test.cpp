@@ -14,8 +14,8 @@ namespace {
 constexpr std::array kinds = {Kind::bcast, Kind::allreduce, Kind::allgather};
 constexpr Size size = 50'000;
 
-/// Returns the row of a bcast of `size` where native was measured to take `times_as_long` as the
-/// plan is predicted to.
+/// Returns the row of a bcast of `size`, where native's measured time over the plan's predicted one
+/// is `times_as_long`.
 Entry row_where_native_takes(double times_as_long) {
   const Plan best = plan(problem(with_slow_native(two_sites(2)), Kind::bcast, size), openmpi());
   const Network net = with_native(two_sites(2), best.predicted * times_as_long);
