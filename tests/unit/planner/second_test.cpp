@@ -11,23 +11,25 @@ using namespace thalweg::planner::testing;
 
 namespace {
 
-constexpr std::array kinds = {Kind::bcast, Kind::allreduce, Kind::allgather};
-constexpr Size size = 50'000;
+constexpr std::array kinds_with_seconds = {Kind::bcast, Kind::allreduce, Kind::allgather};
+constexpr Size vector_size = 50'000;
 
-/// Returns the row of a bcast of `size`, where native's measured time over the plan's predicted one
-/// is `times_as_long`.
+/// Returns the row of a bcast of `vector_size`, where native's measured time over the plan's
+/// predicted one is `times_as_long`.
 Entry row_where_native_takes(double times_as_long) {
-  const Plan best = plan(problem(with_slow_native(two_sites(2)), Kind::bcast, size), openmpi());
+  const Plan best =
+      plan(problem(with_slow_native(two_sites(2)), Kind::bcast, vector_size), openmpi());
   const Network net = with_native(two_sites(2), best.predicted * times_as_long);
-  const Table table = make_table(net, one_each(4), std::array{Kind::bcast}, openmpi(), 2 * size);
-  return *table.find(Kind::bcast, 0, size);
+  const Table table =
+      make_table(net, one_each(4), std::array{Kind::bcast}, openmpi(), 2 * vector_size);
+  return *table.find(Kind::bcast, 0, vector_size);
 }
 
 } // namespace
 
 TEST_CASE("rows have a second plan of another algorithm that is about as fast") {
   const Network net = with_slow_native(two_sites(3));
-  const Table table = make_table(net, one_each(6), kinds, openmpi(), 1'000'000);
+  const Table table = make_table(net, one_each(6), kinds_with_seconds, openmpi(), 1'000'000);
   int seconds = 0, other_roots = 0;
   for (const Entry& entry : table.entries) {
     if (!entry.second || entry.native) continue;

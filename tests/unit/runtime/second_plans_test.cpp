@@ -11,12 +11,12 @@ using test::spread;
 
 namespace {
 
-constexpr Candidates all{true, true}, without_plan{false, true};
+constexpr Candidates plan_and_second{true, true}, without_plan{false, true};
 
 } // namespace
 
 TEST_CASE("the second plan wins where the first one was wrongly predicted to be faster") {
-  RacingProgram program(spread({{1'200'000, 3'000'000, 1'000'000}}, 1), all);
+  RacingProgram program(spread({{1'200'000, 3'000'000, 1'000'000}}, 1), plan_and_second);
   program.facts.predicted_native_ns = 3'000'000;
   program.run(2'000);
   CHECK(program.incumbent() == Candidate::second);
@@ -26,7 +26,7 @@ TEST_CASE("the second plan wins where the first one was wrongly predicted to be 
 }
 
 TEST_CASE("the second plan is tried although native is too slow to be tried") {
-  RacingProgram program(spread({{1'500'000, 90'000'000, 1'000'000}}, 2), all);
+  RacingProgram program(spread({{1'500'000, 90'000'000, 1'000'000}}, 2), plan_and_second);
   program.facts.predicted_native_ns = 90'000'000;
   program.run(100);
   CHECK(program.incumbent() == Candidate::second);
@@ -35,7 +35,7 @@ TEST_CASE("the second plan is tried although native is too slow to be tried") {
 
 TEST_CASE("each of the three may win, wherever the race begins") {
   for (const Candidate best : runtime::all_candidates)
-    for (const Candidates candidates : {all, without_plan}) {
+    for (const Candidates candidates : {plan_and_second, without_plan}) {
       if (!candidates.contains(best)) continue;
       CAPTURE(units::name_of(best));
       runtime::ByCandidate<std::int64_t> costs_ns{{1'500'000, 1'600'000, 1'700'000}};
@@ -62,7 +62,7 @@ TEST_CASE("what doesn't race is never called") {
 TEST_CASE("three candidates that take the same don't replace each other") {
   int replaced = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    RacingProgram program(spread({{1'000'000, 1'000'000, 1'000'000}}, seed), all);
+    RacingProgram program(spread({{1'000'000, 1'000'000, 1'000'000}}, seed), plan_and_second);
     program.run(5'000);
     if (program.incumbent() != Candidate::plan) ++replaced;
   }
@@ -85,7 +85,7 @@ TEST_CASE("a call that native is planned for goes back to native when a plan get
 }
 
 TEST_CASE("a report names the algorithms of both plans") {
-  RacingProgram program(spread({{1'500'000, 9'000'000, 1'000'000}}, 5), all);
+  RacingProgram program(spread({{1'500'000, 9'000'000, 1'000'000}}, 5), plan_and_second);
   program.run(500);
   planner::Entry row;
   row.kind = collective::Kind::allreduce;
