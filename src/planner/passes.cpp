@@ -192,7 +192,7 @@ std::vector<Choice> Passes::ranking(std::size_t count) const {
   return choices;
 }
 
-std::optional<Plan> Passes::second() const {
+std::optional<SecondPlan> Passes::second() const {
   const Plan& plan = _explanation.plan;
   const bool is_native = plan.algorithm == native_name;
   if (_options.effort == Effort::estimate || !_options.force.empty() || !nothing_to_plan().empty())
@@ -206,14 +206,11 @@ std::optional<Plan> Passes::second() const {
       best = &entrant;
   }
   if (best == nullptr || is_beyond_runtime(*best)) return std::nullopt;
-  Plan second;
-  second.native = plan.native;
-  second.bound = plan.bound;
-  fill(second, *best);
-  return second;
+  return SecondPlan{{best->candidate.algorithm, best->candidate.parameters}, best->skeleton};
 }
 
-void Passes::fill(Plan& plan, const Entrant& entrant) const {
+void Passes::choose(const Entrant& entrant) {
+  Plan& plan = _explanation.plan;
   plan.algorithm = entrant.candidate.algorithm;
   plan.parameters = entrant.candidate.parameters;
   plan.skeleton = entrant.skeleton;
@@ -240,7 +237,7 @@ void Passes::choose() {
     choose_native(to_text(candidate) + " isn't predicted to be 5 % faster beyond the uncertainty" +
                   (candidate.time() ? " (" + units::to_text(*candidate.time()) + ")" : ""));
   } else {
-    fill(_explanation.plan, _entrants[best]);
+    choose(_entrants[best]);
   }
   explain();
 }

@@ -10,6 +10,12 @@
 
 namespace thalweg::planner {
 
+/// A plan to race with the chosen one.
+struct SecondPlan {
+  Choice choice;
+  Skeleton skeleton;
+};
+
 /// Runs the passes over one problem. Its network and the options must outlive it.
 class Passes {
 public:
@@ -22,7 +28,7 @@ public:
   /// Returns the plan that is to race with the chosen one, since predictions may be wrong: the best
   /// one of another algorithm if it is predicted to take at most 1.25 times as long, or less than
   /// native if that is chosen. None at effort `estimate`, or if an algorithm was asked for.
-  [[nodiscard]] std::optional<Plan> second() const;
+  [[nodiscard]] std::optional<SecondPlan> second() const;
   Explanation take() { return std::move(_explanation); }
 
 private:
@@ -82,7 +88,7 @@ private:
   void find_bound();
   void choose();
   void choose_native(const std::string& why);
-  void fill(Plan& plan, const Entrant& entrant) const;
+  void choose(const Entrant& entrant);
   [[nodiscard]] Native& native() { return _explanation.plan.native; }
   [[nodiscard]] const Native& native() const { return _explanation.plan.native; }
   void verify() const;

@@ -85,11 +85,12 @@ void RowPlanner::look_for_mirror(Rank root) {
   _mirror = Mirror::find(_setting.network, _setting.placement, root, _root);
 }
 
-/// Returns the plan of another root for this one: exchanged, or else built with its parameters.
-Skeleton RowPlanner::skeleton_like(const Plan& there, Size size) const {
-  if (_mirror && there.skeleton.transfers.empty()) return (*_mirror)(there.skeleton);
-  return algorithms::make_skeleton(algorithms::find(there.algorithm), problem(size),
-                                   there.parameters);
+/// Returns the skeleton of another root's choice for this one: exchanged, or else built anew.
+/// @param there the other root's skeleton
+Skeleton RowPlanner::skeleton_like(const Choice& choice, const Skeleton& there, Size size) const {
+  if (_mirror && there.transfers.empty()) return (*_mirror)(there);
+  return algorithms::make_skeleton(algorithms::find(choice.algorithm), problem(size),
+                                   choice.parameters);
 }
 
 /// Takes another root's row if its plan is estimated to be as near to the bound here, where
@@ -99,8 +100,9 @@ bool RowPlanner::take_mirrored(const PlannedRow& row) {
   if (is_native(row.plan)) return false;
   const std::size_t at = row.first_class;
   PlannedRow own = row;
-  own.plan.skeleton = skeleton_like(row.plan, size(at));
-  if (own.second) own.second->skeleton = skeleton_like(*row.second, size(at));
+  own.plan.skeleton = skeleton_like(choice_of(row.plan), row.plan.skeleton, size(at));
+  if (own.second)
+    own.second->skeleton = skeleton_like(row.second->choice, row.second->skeleton, size(at));
   own.plan.predicted = row.plan.predicted * (estimate(own.plan.skeleton, size(at)) /
                                              estimate(row.plan.skeleton, size(at)));
   own.plan.bound = known(at).bound;
@@ -191,7 +193,7 @@ PlannedRow RowPlanner::copy(const PlannedRow& alike, Size size) const {
   if (is_native(own.plan))
     own.plan.predicted = own.plan.native.time;
   else
-    own.plan.skeleton = skeleton_like(alike.plan, size);
+    own.plan.skeleton = skeleton_like(choice_of(alike.plan), alike.plan.skeleton, size);
   return own;
 }
 
@@ -317,7 +319,7 @@ PlannedRow RowPlanner::plan_class(std::size_t at, const Choices* only, const Cho
   Passes passes(wanted, options, limits);
   passes.run();
   std::vector<Choice> ranking = passes.ranking(ranking_length);
-  std::optional<Plan> second = passes.second();
+  std::optional<SecondPlan> second = passes.second();
   return {
       at, at, _setting.classes[at].min, passes.take().plan, std::move(ranking), std::move(second)};
 }

@@ -36,7 +36,7 @@ struct PlannedRow {
   Size begin = 1; ///< the smallest size from which on the plan is used
   Plan plan;      ///< for the first class
   std::vector<Choice> ranking = {};
-  std::optional<Plan> second = {}; ///< Passes::second()
+  std::optional<SecondPlan> second = {}; ///< Passes::second()
 };
 
 /// What was planned for one collective and root.
@@ -86,7 +86,8 @@ private:
   RootPlans plan_classes(int edge_steps);
   [[nodiscard]] std::optional<PlannedRow> plan_unknown_sizes(const Choices* only) const;
   [[nodiscard]] PlannedRow copy(const PlannedRow& alike, Size size) const;
-  [[nodiscard]] Skeleton skeleton_like(const Plan& there, Size size) const;
+  [[nodiscard]] Skeleton skeleton_like(const Choice& choice, const Skeleton& there,
+                                       Size size) const;
   void look_for_mirror(Rank root);
   bool take_mirrored(const PlannedRow& row);
   void plan_between(std::size_t low, std::size_t high);

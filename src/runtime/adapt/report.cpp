@@ -30,15 +30,30 @@ std::string by_candidate(const Candidates& candidates, const Value& value) {
   return text + "}";
 }
 
-/// Returns what the candidates took, in seconds.
-std::string costs(const Candidates& candidates, const ByCandidate<std::int64_t>& cost_ns) {
-  return by_candidate(candidates, [&](Candidate each) { return seconds(cost_ns[each]); });
+/// Returns a time of each candidate, in seconds.
+/// @param ns the nanoseconds, from a candidate
+template <class Nanoseconds>
+std::string times(const Candidates& candidates, const Nanoseconds& ns) {
+  return by_candidate(candidates, [&](Candidate each) { return seconds(ns(each)); });
+}
+
+/// Returns the predicted time of a candidate; 0: not known.
+std::int64_t predicted_ns(const Race& race, Candidate candidate) {
+  switch (candidate) {
+  case Candidate::plan:
+    return race.facts().predicted_plan_ns;
+  case Candidate::native:
+    return race.facts().predicted_native_ns;
+  case Candidate::second:
+    return 0;
+  }
+  return 0;
 }
 
 std::string report(const Race& race, const Race::Verdict& verdict) {
   return "{\"call\": " + std::to_string(verdict.call) +
-         ", \"winner\": " + observe::quoted(units::name_of(verdict.winner)) +
-         ", \"seconds\": " + costs(race.candidates(), verdict.cost_ns) + "}";
+         ", \"winner\": " + observe::quoted(units::name_of(verdict.winner)) + ", \"seconds\": " +
+         times(race.candidates(), [&](Candidate each) { return verdict.cost_ns[each]; }) + "}";
 }
 
 /// Returns the algorithms of a race's plans.
@@ -59,11 +74,6 @@ std::string algorithms_of(const Race& race, const planner::Table* table) {
 std::string report(const Race& race, const planner::Table* table, collective::Rank ranks,
                    int leader) {
   const RaceKey& key = race.key();
-  const ByCandidate<std::int64_t> taken{{race.cost_ns(Candidate::plan),
-                                         race.cost_ns(Candidate::native),
-                                         race.cost_ns(Candidate::second)}};
-  const ByCandidate<std::int64_t> predicted{
-      {race.facts().predicted_plan_ns, race.facts().predicted_native_ns, 0}};
   return "{\"collective\": " + observe::quoted(to_text(key.kind)) +
          ", \"ranks\": " + std::to_string(ranks) + ", \"leader\": " + std::to_string(leader) +
          ", \"root\": " + std::to_string(key.root) +
@@ -72,9 +82,10 @@ std::string report(const Race& race, const planner::Table* table, collective::Ra
          ", \"algorithms\": " + algorithms_of(race, table) +
          ", \"calls\": " + std::to_string(race.calls()) +
          ", \"races\": " + std::to_string(race.races()) +
-         ", \"winner\": " + observe::quoted(units::name_of(race.incumbent())) +
-         ", \"seconds\": " + costs(race.candidates(), taken) +
-         ", \"predicted\": " + costs(race.candidates(), predicted) +
+         ", \"winner\": " + observe::quoted(units::name_of(race.incumbent())) + ", \"seconds\": " +
+         times(race.candidates(), [&](Candidate each) { return race.cost_ns(each); }) +
+         ", \"predicted\": " +
+         times(race.candidates(), [&](Candidate each) { return predicted_ns(race, each); }) +
          ", \"lost\": " + seconds(race.lost_ns()) + ", \"verdicts\": " +
          observe::list(race.verdicts(),
                        [&](const Race::Verdict& each) { return report(race, each); }) +
