@@ -1,22 +1,21 @@
 #pragma once
 
-#include "runtime/adapt/change_report.hpp"
-#include "runtime/adapt/planning_thread.hpp"
+#include "runtime/adapt/call_observer.hpp"
+#include "runtime/adapt/leader.hpp"
 #include "runtime/adapt/races.hpp"
 #include "runtime/adapt/replanning.hpp"
 #include "runtime/choose/chooser.hpp"
 #include "runtime/mpi/native.hpp"
 
-#include <array>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace thalweg::runtime {
 
-/// Lets the plans of a communicator follow the network: observes its planned calls, and does for
-/// Replanning what needs messages and memory.
+/// Lets the plans of a communicator follow the network: does for Replanning what needs messages and
+/// memory, with what CallObserver observes and, on rank 0, with the Leader.
 class Replanner {
 public:
   /// The most hosts with ranks, and the most hosts of a network.
@@ -46,7 +45,7 @@ public:
   void look(Races& races);
   /// Notes a blocking call, before log().
   void note(const RaceKey& key, units::Size size, bool is_planned) {
-    _row[_rows++ % _row.size()] = {key, size, is_planned};
+    _observer.note({key, size, is_planned});
   }
   /// Returns what counts the messages of the next call, which is planned; null: nothing does.
   /// @param race of the call, @param size its size
@@ -54,65 +53,47 @@ public:
   /// Waits for what is open, and for the thread. No call may follow.
   void end();
 
-  [[nodiscard]] const std::vector<Attempt>& attempts() const { return _attempts; }
-  /// Returns the network as the leader knows it by now.
-  [[nodiscard]] const Network& network() const { return _changed ? *_changed : _plan_network; }
+  /// Returns the attempts so far; none if this isn't the leader.
+  [[nodiscard]] std::span<const Attempt> attempts() const {
+    return _leader != nullptr ? _leader->attempts() : std::span<const Attempt>();
+  }
+  /// Returns the network as this rank knows it by now: changed, if it is the leader.
+  [[nodiscard]] const Network& network() const {
+    return _leader != nullptr ? _leader->network() : _plan_network;
+  }
 
 private:
-  /// Observations of a race.
-  struct Seen {
-    std::vector<observe::PairTimes> incoming; ///< by host of the sender and class
-    units::Size size = 0;
-  };
-  [[nodiscard]] bool leads() const { return _rank == 0; }
   void act(Replanning::Act act, MPI_Comm comm, Races& races, Chooser& chooser);
   std::string finish();
   void begin_agreement(MPI_Comm comm, const Chooser& chooser);
   void begin_collection(MPI_Comm comm);
   void begin_sharing(MPI_Comm comm);
   void swap_tables(Chooser& chooser);
-  void change(Races& races, Chooser& chooser, bool back);
+  void adopt(Races& races, Chooser& chooser);
+  void go_back(Races& races, Chooser& chooser);
+  void restart(Races& races, bool compares);
   [[nodiscard]] bool prepare(const Chooser& chooser);
-  [[nodiscard]] bool make_room();
-  [[nodiscard]] bool read_table(const Chooser& chooser);
-  void forget(std::size_t race);
+  void make_room();
+  void read_table(const Chooser& chooser);
   void look_at(Races& races, std::size_t at);
+  [[nodiscard]] bool compare_plans(const Races& races, std::size_t at);
   void follow_up(Races& races);
+  void follow_drift(Races& races, std::size_t drifted);
+  void look_without_drift(const Races& races, std::size_t at);
   void begin_attempt(const Races& races, std::size_t race);
-  void start_planning();
-  [[nodiscard]] std::shared_ptr<Observations> observations(const Races& races,
-                                                           const Chooser& chooser) const;
-  [[nodiscard]] std::vector<RowedCall> latest_calls() const;
-  [[nodiscard]] std::size_t sums_of_pairs() const {
-    return _hosts.size() * _hosts.size() * observe::PairTimes::classes;
-  }
-  [[nodiscard]] std::string ended();
 
   Replanning _state;
   const Network& _plan_network;
-  /// The leader's: as the network is known to be, was before, and will be with the next plans.
-  std::optional<Network> _changed, _before, _next;
-  std::string _library;
-  network::Placement _placement;
-  collective::Rank _rank;
-  std::vector<HostId> _hosts; ///< that have ranks
-  std::int32_t _own_host = 0; ///< of this rank, in _hosts
-  observe::PairTimesLog _log;
-  std::vector<Seen> _seen;        ///< by race
-  std::array<RowedCall, 36> _row; ///< the latest calls; modulo their number
-  std::size_t _rows = 0;          ///< calls that were noted
+  CallObserver _observer;
+  std::unique_ptr<Leader> _leader; ///< null on other ranks
   MPI_Request _request{};
   ReplanRecord _own{}, _all{};
-  std::vector<std::uint64_t> _sums, _all_sums;
+  std::vector<std::uint64_t> _sums; ///< what this rank observed, for the leader
   std::string _bytes;
   std::uint64_t _content = 0;                               ///< hash of the new plans
   std::shared_ptr<const planner::Table> _table, _old_table; ///< to come, and before
-  std::unique_ptr<PlanningThread> _thread;
-  std::shared_ptr<Observations> _observations;
-  std::vector<Attempt> _attempts;
-  bool _said_failure = false;
   bool _compares = false; ///< the plans that were adopted haven't been compared with those before
-  /// Of a call: before a drift was noticed last, and then.
+  /// What a call took before a drift was noticed last, and then.
   std::int64_t _usual_ns = 0, _cost_before_ns = 0;
   std::uint64_t _adopted_at = 0; ///< epoch
   std::uint64_t _changed_at = 0; ///< the communicator's call in which plans changed last

@@ -232,7 +232,8 @@ int execute_on(Runtime* it, Communicator* communicator, const Call& call,
 /// it is time for that. All count the calls on communicators of all ranks alike, since these come
 /// in one order; but for threads, which could be in several calls at a time.
 /// @param code of the call
-int compare_clocks(Runtime& runtime, const Communicator* communicator, const Call& call, int code) {
+int compare_clocks_if_due(Runtime& runtime, const Communicator* communicator, const Call& call,
+                          int code) {
   if (communicator == nullptr || runtime.multiple_threads) return code;
   if (std::ssize(communicator->world_ranks) != runtime.world_size) return code;
   Observation& observation = runtime.observation;
@@ -249,7 +250,7 @@ int execute(const Call& call, NativeCall execute_natively) {
   if (it == nullptr) return execute_natively();
   Communicator* const communicator = it->communicators.find(call.comm);
   const int code = execute_on(it, communicator, call, execute_natively);
-  return compare_clocks(*it, communicator, call, code);
+  return compare_clocks_if_due(*it, communicator, call, code);
 }
 
 void leave(MPI_Comm comm) {

@@ -126,12 +126,6 @@ void read_plan(Runtime& it) {
   const std::vector<std::string>& names = it.host_names;
   if (!it.has_tables()) it.plan.network = assumed_network(names);
   it.hosts = place(names, it.plan.network);
-  const auto unknown = std::ranges::find(it.hosts, network::no_host);
-  if (unknown == it.hosts.end()) return;
-  it.reason = Reason::unknown_host;
-  throw std::invalid_argument("host '" +
-                              names[static_cast<std::size_t>(unknown - it.hosts.begin())] +
-                              "' isn't in the plan's network");
 }
 
 } // namespace thalweg::runtime

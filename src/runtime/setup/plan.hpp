@@ -17,7 +17,8 @@ void name_hosts(Runtime& it);
 ///
 /// A rank that finds rank 0's plan file on its own machine takes it from there. If a rank doesn't,
 /// rank 0 broadcasts it. If all ranks are on the hosts of the first table that has as many, nobody
-/// asks for host names.
+/// asks for host names. A host that isn't in the plan's network is network::no_host; then all host
+/// names are known.
 /// @throws std::invalid_argument on all ranks, if everything must be native
 void read_plan(Runtime& it);
 

@@ -14,6 +14,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -69,33 +70,24 @@ bool is_spawned() {
   return parent != native.comm_null;
 }
 
-/// Decides whether anything can be planned, and says why not. Collective, except for a single rank.
-/// All ranks get the same result, except for the text to print.
-std::string prepare(Runtime& it) {
-  if (is_spawned()) {
-    it.reason = Reason::spawned;
-    return "a spawned world isn't planned for";
-  }
-  Agreement agreement;
-  if (it.world_size > 1) {
-    const double seconds = seconds_of_patience();
-    if (!all_present(native.comm_world, seconds)) {
-      it.reason = Reason::disagreement;
-      // Rank 0 may be one of those without the library.
-      std::string text = "some ranks don't have this library loaded: give all hosts the same "
-                         "LD_PRELOAD (mpirun -x LD_PRELOAD), or start with 'thalweg run'";
-      if (it.world_rank != 0 && launched_first(false)) say(text + "; everything is native");
-      return text;
-    }
-    agreement = agree(own_record(native.comm_world), native.comm_world, 2 * seconds);
-  } else if (switched_off()) {
-    agreement.reason = Reason::off;
-  }
-  it.reason = agreement.reason;
-  if (!agreement.difference.empty()) return "ranks differ in " + agreement.difference;
-  if (it.reason == Reason::off) return {};
-  it.largest_tag = static_cast<int>(agreement.largest_tag) - 1; // the last one is for clocks
+/// Why everything is native.
+struct Obstacle {
+  Reason reason{};
+  std::string text = {}; ///< for the user; empty: nothing is said
+};
 
+/// Returns the obstacle that some ranks don't have the library. Lets another rank say it if rank 0,
+/// which says obstacles, may be one of them.
+Obstacle missing_library(const Runtime& it) {
+  Obstacle obstacle{Reason::disagreement,
+                    "some ranks don't have this library loaded: give all hosts the same "
+                    "LD_PRELOAD (mpirun -x LD_PRELOAD), or start with 'thalweg run'"};
+  if (it.world_rank != 0 && launched_first(false)) say(obstacle.text + "; everything is native");
+  return obstacle;
+}
+
+/// Gives all ranks the settings of rank 0's environment. Collective.
+void read_settings(Runtime& it) {
   if (it.world_rank == 0) {
     it.settings = Settings::from_environment();
     for (const std::string& remark : it.settings.remarks)
@@ -103,34 +95,71 @@ std::string prepare(Runtime& it) {
     if (it.world_size > 1) open_plan(it);
   }
   if (it.world_size > 1) share_settings(it.settings);
-  name_hosts(it);
-  if (it.reason == Reason::device) return "a device library (CUDA, ROCm, Level Zero) is loaded";
-  if (it.reason == Reason::datatype) return "the MPI library packs data in a form of its own";
-  if (!it.settings.problem.empty() || !it.settings.planned) {
-    it.reason = Reason::no_plan;
-    // A program may be recorded without any plan.
-    if (!it.settings.problem.empty() || !it.settings.record.empty()) return it.settings.problem;
-    return "neither THALWEG_PLAN nor THALWEG_FORCE is set";
-  }
-  if (it.world_size == 1) {
-    it.reason = Reason::single_rank;
-    return {};
-  }
+}
+
+/// Returns why nothing can be planned by the settings, if nothing can.
+std::optional<Obstacle> obstacle_in(const Settings& settings) {
+  if (settings.problem.empty() && settings.planned) return std::nullopt;
+  // A program may be recorded without any plan.
+  const bool is_surprising = settings.problem.empty() && settings.record.empty();
+  return Obstacle{Reason::no_plan, is_surprising ? "neither THALWEG_PLAN nor THALWEG_FORCE is set"
+                                                 : settings.problem};
+}
+
+/// Says what the user may not expect of a plan that was read.
+void remark_on_plan(const Runtime& it) {
+  if (it.world_rank != 0) return;
+  if (const std::string text = misplacement(it.plan, it.hosts); !text.empty()) say(text);
+  if (it.settings.reproducible && it.multiple_threads)
+    say("THALWEG_REPRODUCIBLE: the program has MPI_THREAD_MULTIPLE: the first reductions on a "
+        "communicator other than MPI_COMM_WORLD are native");
+}
+
+/// Reads the plan. Returns why it can't be used, if it can't. Collective.
+std::optional<Obstacle> obstacle_in_plan(Runtime& it) {
   try {
     read_plan(it);
   } catch (const std::invalid_argument& error) {
-    if (!it.reason) it.reason = Reason::no_plan;
-    return error.what();
+    return Obstacle{Reason::no_plan, error.what()};
   }
-  if (const std::string text = misplacement(it.plan, it.hosts); it.world_rank == 0 && !text.empty())
-    say(text);
-  if (it.settings.reproducible && it.multiple_threads && it.world_rank == 0)
-    say("THALWEG_REPRODUCIBLE: the program has MPI_THREAD_MULTIPLE: the first reductions on a "
-        "communicator other than MPI_COMM_WORLD are native");
+  const auto unknown = std::ranges::find(it.hosts, network::no_host);
+  if (unknown != it.hosts.end())
+    return Obstacle{Reason::unknown_host, "host '" +
+                                              it.host_names[index(unknown - it.hosts.begin())] +
+                                              "' isn't in the plan's network"};
+  remark_on_plan(it);
   // The same program may run on several hosts another time.
-  if (!it.on_one_host() || it.plans_within_hosts()) return {};
-  it.reason = Reason::single_host;
-  return it.ever_forced ? "THALWEG_FORCE: all ranks are on one host" : "";
+  if (!it.on_one_host() || it.plans_within_hosts()) return std::nullopt;
+  return Obstacle{Reason::single_host,
+                  it.ever_forced ? "THALWEG_FORCE: all ranks are on one host" : ""};
+}
+
+/// Gets ready to plan. Returns why nothing can be planned, if nothing can. Collective, except for a
+/// single rank. All ranks get the same result, except for the text.
+std::optional<Obstacle> prepare(Runtime& it) {
+  if (is_spawned()) return Obstacle{Reason::spawned, "a spawned world isn't planned for"};
+  Agreement agreement;
+  if (it.world_size > 1) {
+    const double seconds = seconds_of_patience();
+    if (!all_present(native.comm_world, seconds)) return missing_library(it);
+    agreement = agree(own_record(native.comm_world), native.comm_world, 2 * seconds);
+  } else if (switched_off()) {
+    agreement.reason = Reason::off;
+  }
+  if (!agreement.difference.empty())
+    return Obstacle{Reason::disagreement, "ranks differ in " + agreement.difference};
+  if (agreement.reason == Reason::off) return Obstacle{Reason::off};
+  it.largest_tag = static_cast<int>(agreement.largest_tag) - 1; // the last one is for clocks
+
+  read_settings(it);
+  name_hosts(it);
+  if (agreement.reason == Reason::device)
+    return Obstacle{Reason::device, "a device library (CUDA, ROCm, Level Zero) is loaded"};
+  if (agreement.reason == Reason::datatype)
+    return Obstacle{Reason::datatype, "the MPI library packs data in a form of its own"};
+  if (auto obstacle = obstacle_in(it.settings)) return obstacle;
+  if (it.world_size == 1) return Obstacle{Reason::single_rank};
+  return obstacle_in_plan(it);
 }
 
 MPI_Comm shadow_of(MPI_Comm comm, const char* name) {
@@ -212,8 +241,11 @@ void start() {
   native.Query_thread(&level);
   it->multiple_threads = level == MPI_THREAD_MULTIPLE;
   observe::concurrent = it->multiple_threads;
-  const std::string problem = prepare(*it);
-  if (!problem.empty() && it->world_rank == 0) say(problem + "; everything is native");
+  if (const std::optional<Obstacle> obstacle = prepare(*it)) {
+    it->reason = obstacle->reason;
+    if (!obstacle->text.empty() && it->world_rank == 0)
+      say(obstacle->text + "; everything is native");
+  }
   if (it->reason == Reason::off) return;
   if (it->has_shadow()) it->shadow = shadow_of(native.comm_world, "thalweg");
   if (it->active()) {

@@ -72,7 +72,10 @@ public:
       end();
     }
     const auto& first = _ranks.front();
-    if (first.replanner) _run.attempts = first.replanner->attempts();
+    if (first.replanner) {
+      const auto attempts = first.replanner->attempts();
+      _run.attempts.assign(attempts.begin(), attempts.end());
+    }
     for (Rank rank = 0; rank < size(); ++rank) {
       _mpi.run_as(rank);
       if (at(rank).epochs) at(rank).epochs->end();
