@@ -16,7 +16,7 @@ namespace {
 using collective::Kind;
 using collective::Rank;
 
-/// With more ranks, a table without rows gets those of rank 0 only.
+/// The most ranks with which a table without rows gets those of every root, and not only of rank 0.
 constexpr Rank every_root_listed = 256;
 
 /// Returns the roots for which a table has rows, or gets them if it has none.

@@ -190,7 +190,7 @@ public:
   }
 
 private:
-  /// That a value takes.
+  /// The number of bytes that a value takes.
   template <class T>
   static constexpr std::size_t least_bytes() {
     if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {

@@ -19,7 +19,7 @@ constexpr double at_measured = 0.02, per_octave = 0.01, most_octaves = 3, elsewh
 /// Measured sizes whose factors differ a lot say little of what is between them; but a plan that is
 /// several times faster is better all the same.
 constexpr double most_uncertain = 0.5;
-/// Where only other collectives were measured, and where nothing was.
+/// The uncertainty where only other collectives were measured, and where nothing was.
 constexpr double by_others = 0.08, by_rules_alone = 0.1;
 
 double octaves(Size from, Size to) {

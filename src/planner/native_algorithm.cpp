@@ -26,7 +26,7 @@ constexpr Size kib = 1024;
 /// The size of the pieces in which han passes a message on.
 constexpr Size han_segment = 64 * kib;
 
-/// Which ranks share a host.
+/// The ranks of a problem by their hosts.
 class Hosts {
 public:
   explicit Hosts(const Problem& problem);

@@ -42,7 +42,7 @@ struct Pace {
   Pacing pacing = Pacing::native;
   int window = 0;
 };
-/// What is tried; first what the libraries do.
+/// The paces that are tried, the one of the MPI libraries first.
 inline constexpr std::array<Pace, 7> paces{{{Pacing::native, 0},
                                             {Pacing::far_first, 0},
                                             {Pacing::by_rank, 1},

@@ -21,14 +21,15 @@ namespace {
 constexpr std::ptrdiff_t most_of_one = 2;
 /// How much longer than its estimate a candidate that can't be simulated is taken to last.
 constexpr double estimate_margin = 1.2;
-/// The same for one whose time is still a guess after many messages.
+/// How much longer than predicted a candidate is taken to last whose time is still a guess after
+/// many messages.
 constexpr double guess_margin = 1.1;
 /// Candidates that a search starts from.
 constexpr std::size_t search_starts = 3;
 /// How much longer than the chosen plan another one may be predicted to take to race with it:
 /// predictions of one program's calls are off by up to a fifth.
 constexpr double second_margin = 1.25;
-/// Simulated per second of PlanOptions::budget.
+/// How many messages are simulated per second of PlanOptions::budget.
 constexpr double messages_per_second = 1e6;
 /// Messages of the segments that a search simulates.
 constexpr std::int64_t search_messages = 2000;
@@ -130,7 +131,7 @@ void Passes::pass(const char* name, const std::function<void()>& body) {
   _explanation.passes.push_back(timed(name, body));
 }
 
-/// From each of the best few, of different algorithms if there are.
+/// Climbs from each of the best few candidates, of different algorithms if there are some.
 void Passes::search() {
   if (is_settled()) return;
   std::vector<std::size_t> starts;

@@ -43,7 +43,7 @@ struct PlannedRow {
 struct RootPlans {
   std::vector<PlannedRow> planned; ///< by class or by several, before rows were merged
   std::vector<PlannedRow> rows;
-  /// For blocks whose sizes only their two ends know, where there are such.
+  /// The row for blocks whose sizes only their two ends know, if the collective has such blocks.
   std::optional<PlannedRow> unknown_sizes = {};
   collective::Rank root = 0;
 };
@@ -102,7 +102,7 @@ private:
   [[nodiscard]] Time as_good_as(const Plan& there, std::size_t at);
   [[nodiscard]] Time least_time(std::size_t low, std::size_t at, std::size_t high) const;
   [[nodiscard]] Time time(const Plan& plan, Size size, Time give_up = Time::infinity()) const;
-  /// As a plan is confirmed.
+  /// Returns the time of a plan by the simulation that confirms a plan to choose.
   [[nodiscard]] Time confirmed_time(const Plan& plan, Size size, Time give_up) const;
   [[nodiscard]] Time to_beat(const Plan& plan, Size size, Time give_up = Time::infinity());
   /// Returns the logarithm of how many times as long as a plan another one takes. The latter's

@@ -37,7 +37,7 @@ struct Call {
   bool is_vector_form, in_place;
 };
 
-/// Where its releases differ.
+/// What differs between the releases of MPICH.
 struct Mpich {
   Size long_allreduce;          ///< more bytes than that: Rabenseifner's algorithm
   std::int32_t in_flight;       ///< messages of an alltoall

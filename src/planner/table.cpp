@@ -133,7 +133,7 @@ private:
     }
   }
 
-  /// No row is native's.
+  /// Adds the row for blocks of unknown sizes, unless it is native's: without one they are native.
   static void add_unknown_sizes(std::vector<Entry>& entries, Kind kind, Rank root,
                                 const std::optional<PlannedRow>& row) {
     if (row && row->plan.algorithm != native_name)

@@ -5,7 +5,8 @@
 namespace thalweg::runtime {
 namespace {
 
-/// So many calls of one shape in a row are simulated where others aren't known.
+/// The number of calls of one shape that are simulated in a row where the latest calls aren't
+/// known.
 constexpr std::size_t least_row = 6;
 /// A native call of more messages is simulated as a barrier.
 constexpr std::int64_t most_native_messages = 4096;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t most_shapes = 8;
 /// More ranks than this are planned for by the quick estimate.
 constexpr std::size_t few_ranks = 64;
-/// What other plans must save of the time of calls of a shape.
+/// The share of the time of a shape's calls that other plans must save.
 constexpr double least_saved = 0.05;
 /// How many plans are simulated with the calls before and after them.
 constexpr std::size_t most_compared = 8;

@@ -7,7 +7,7 @@ namespace {
 
 /// Stands for a clock of which nothing is known.
 constexpr std::int64_t unknown_error_ns = std::int64_t{1} << 50;
-/// What clocks may drift: 100 ppm.
+/// The share of the time by which clocks may drift, as its inverse: 100 ppm.
 constexpr std::int64_t allowed_share = 10'000;
 
 } // namespace

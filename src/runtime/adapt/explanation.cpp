@@ -26,7 +26,7 @@ constexpr std::array<double, 4> last_steps = {1.41, 1.19, 1.09, 1.04};
 constexpr std::size_t few_calls = 6, most_finalists = 8, most_ports = 3;
 /// A change that leaves more than this unexplained explains nothing.
 constexpr double most_misfit = 0.6;
-/// What a change that is tried later must leave, compared with one before it.
+/// How much of the misfit of a change the ones tried later may leave at most to be preferred to it.
 constexpr double clearly_less = 0.85;
 /// Differences of a message's wait that are smaller than this are noise of processors.
 constexpr double least_difference = 20e-6;
@@ -35,7 +35,7 @@ constexpr std::size_t most_hosts = 16, most_pairs = 6;
 /// How long messages are waited for, in seconds, by pair of hosts and class; negative: not known.
 using Waits = std::vector<double>;
 
-/// What is simulated of calls.
+/// The result of simulating calls.
 struct Picture {
   Waits waits;
   double period = 0; ///< seconds from the end of the call before to the end of a call

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t first_epoch = 24, first_distance = 16, least_distance = 8;
 /// The most calls between two epochs, unless agreeing takes too long for that.
 constexpr std::uint64_t most_distance = 512;
-/// What may pass between them, in nanoseconds, unless calls or agreeing take too long for that.
+/// The most time between two epochs, unless calls or agreeing take too long for that.
 constexpr std::int64_t usual_pause_ns = 1'000'000'000;
 constexpr std::uint64_t stamina = 256;        ///< calls of all shapes until a race is given up
 constexpr std::int64_t agreement_share = 200; ///< a two hundredth is 0.5 %

@@ -175,9 +175,9 @@ void Replanner::begin_attempt(const Races& races, std::size_t race) {
 observe::PairTimesLog* Replanner::log(const Races& races, const Race& race, units::Size size) {
   const auto at = static_cast<std::size_t>(&race - races.all().data());
   _observer.note_size(at, size);
-  const bool follows_others =
-      _state.tries() && 2 * _observer.calls() <= Replanning::trial_calls; // other plans' calls
-  if (follows_others || race.calls() < first_calls || _state.calls() < _changed_at + first_calls)
+  // The first half of a trial's calls still depends on the calls with the plans before.
+  const bool begins_trial = _state.tries() && 2 * _observer.calls() <= Replanning::trial_calls;
+  if (begins_trial || race.calls() < first_calls || _state.calls() < _changed_at + first_calls)
     return nullptr;
   return _observer.log(at);
 }

@@ -22,26 +22,32 @@ public:
   static constexpr std::size_t most_hosts = 64, most_network = 512;
 
   /// @param network in force, which must outlive it
+  /// @param rank of this process in the communicator; 0 leads
   Replanner(const Network& network, std::string library, network::Placement placement,
             collective::Rank rank);
   Replanner(const Replanner&) = delete;
   Replanner& operator=(const Replanner&) = delete;
 
-  /// Called before each blocking call, after Epochs::before_call().
-  /// @param may_change whether no race is being agreed on. Throws MpiError. Returns what is to be
-  /// said to the user; empty: nothing.
+  /// Counts a blocking call, before it and after Epochs::before_call(), and begins what is due in
+  /// it. Returns what is to be said to the user; empty: nothing. Collective, but waits only for
+  /// what began at least Races::least_patience calls ago.
+  /// @param may_change whether plans may change in this call: no race is being agreed on
+  /// @throws MpiError
   std::string before_call(MPI_Comm comm, Races& races, Chooser& chooser, bool may_change);
+  /// Whether a nonblocking collective of ours has begun and not ended.
   [[nodiscard]] bool is_open() const { return _state.is_open(); }
-  /// Whether it has begun in an earlier call than the one so many calls ago.
+  /// Whether it has begun before the call that was made `ago` calls ago.
   [[nodiscard]] bool has_begun_before(std::uint64_t ago) const {
     return _state.has_begun_before(ago);
   }
   /// Ends what is open, which may be waited for once all ranks are known to have entered a later
-  /// call (Arrivals), and begins what follows. Throws and returns the same.
+  /// call (Arrivals), and begins what follows. Collective. Returns what is to be said to the user.
+  /// @throws MpiError
   std::string go_on(MPI_Comm comm, Races& races, Chooser& chooser, bool may_change);
   /// Whether plans that aren't in force are tried in this call, which then isn't raced.
   [[nodiscard]] bool tries() const { return _state.tries(); }
-  /// Called when an agreement on races has ended.
+  /// Finds out whether plans drifted or are due for a change, when an agreement on races has ended.
+  /// Collective, without messages: all ranks find the same.
   void look(Races& races);
   /// Notes a blocking call, before log().
   void note(const RaceKey& key, units::Size size, bool is_planned) {

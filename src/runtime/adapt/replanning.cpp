@@ -7,7 +7,7 @@
 namespace thalweg::runtime {
 namespace {
 
-/// What a rank's record says.
+/// The fields of a ReplanRecord.
 struct Said {
   enum Field : std::uint8_t { state, negative_state, answer, well };
 };
@@ -39,29 +39,24 @@ Replanning::Act Replanning::next(bool may_change) {
       _next = _calls + trial_calls;
       return Act::try_before;
     }
+    [[fallthrough]];
+  case Stage::observing:
     if (_calls < _next) return Act::nothing;
     _stage = Stage::collecting;
+    [[fallthrough]];
+  case Stage::collecting:
     act = Act::collect;
     break;
   case Stage::improving:
     collected(); // what is needed is the leader's own
     return Act::plan;
-  case Stage::observing:
-    if (_calls < _next) return Act::nothing;
-    _stage = Stage::collecting;
-    act = Act::collect;
-    break;
-  case Stage::collecting:
-    act = Act::collect;
-    break;
   case Stage::planning:
     if (_calls < _next) return Act::nothing;
     act = Act::agree;
     break;
   case Stage::allocating:
     if (!_is_confirmed) return Act::nothing;
-    act = Act::agree;
-    break;
+    [[fallthrough]];
   case Stage::preparing:
   case Stage::checking:
     act = Act::agree;
@@ -186,20 +181,7 @@ bool Replanning::agree(const ReplanRecord& all) {
   if (_is_dismissed) return true;
   switch (_stage) {
   case Stage::planning:
-    _distance = std::min(2 * _distance, patient_distances * _usual_distance);
-    _next = _calls + _distance;
-    if (all[Said::answer] == busy) return true;
-    _size = all[Said::answer];
-    if (_size <= 0) {
-      end(Outcome::nothing_better);
-      return true;
-    }
-    if (_looks) {
-      end(Outcome::adopted);
-      _stage = Stage::returning;
-    } else {
-      _stage = _size <= room ? Stage::sharing : Stage::allocating;
-    }
+    follow(all[Said::answer]);
     return true;
   case Stage::preparing:
     _is_prepared = is_well;
@@ -227,6 +209,21 @@ bool Replanning::agree(const ReplanRecord& all) {
   }
 }
 
+/// Goes on with the leader's answer, of the stage `planning`.
+void Replanning::follow(std::int64_t answer) {
+  _distance = std::min(2 * _distance, patient_distances * _usual_distance);
+  _next = _calls + _distance;
+  if (answer == busy) return;
+  _size = answer;
+  if (_size <= 0) return end(Outcome::nothing_better);
+  if (!_looks) {
+    _stage = _size <= room ? Stage::sharing : Stage::allocating;
+    return;
+  }
+  end(Outcome::adopted);
+  _stage = Stage::returning;
+}
+
 void Replanning::shared() {
   _begun = 0;
   _stage = Stage::checking;
@@ -241,7 +238,7 @@ void Replanning::go_back() {
   _rest_ns = std::min(2 * _rest_ns, longest_rest_ns); // What was worse would be so again.
 }
 
-/// What was tried in vain isn't tried again at once, either.
+/// Ends an attempt. One in vain is followed by a pause, too, so that it isn't made again at once.
 void Replanning::end(Outcome outcome) {
   _stage = Stage::calm;
   _outcome = outcome;

@@ -51,7 +51,7 @@ public:
     adopt,
     go_back
   };
-  /// What the ranks are at.
+  /// How far an attempt has come; the same on all ranks.
   enum class Stage : std::uint8_t {
     calm,
     observing, ///< calls since the suspicion
@@ -127,8 +127,8 @@ public:
   [[nodiscard]] bool is_dismissed() const { return _is_dismissed; }
   /// Gives up an attempt that hasn't been confirmed, when nothing is open any more.
   void dismiss(std::int64_t now_ns);
-  /// What the calls of the plan that drifted took usually, what then, and what they take with the
-  /// new plan.
+  /// Notes how long a call of the plan that drifted took usually, how long when it had drifted, and
+  /// how long it takes with the new plan. The pauses between trials depend on it.
   void compare(std::int64_t usual_ns, std::int64_t before_ns, std::int64_t after_ns);
   /// Begins to look whether what plans in force avoid has recovered, if it is time for that: then
   /// it returns true. @param race of which this is observed
@@ -144,7 +144,7 @@ public:
   [[nodiscard]] bool may_recover() const { return _may_recover; }
   /// Whether what goes on, or ended last, looks for a recovery.
   [[nodiscard]] bool looks_for_recovery() const { return _looks; }
-  /// What was collected is at the leader.
+  /// Goes on, since what was collected is at the leader.
   void collected();
   /// Returns what a rank agrees to.
   /// @param answer the leader's; of the stage `planning`
@@ -154,9 +154,10 @@ public:
                                     std::uint64_t content) const;
   /// Goes on with the minimum of all ranks' records. Returns false if the ranks' states differ.
   bool agree(const ReplanRecord& all);
-  /// How long a call takes, agreed; the pauses between questions to the leader depend on it.
+  /// Notes how long a call takes, as agreed; the pauses between questions to the leader depend on
+  /// it.
   void expect(std::int64_t call_ns);
-  /// The new plans have arrived.
+  /// Goes on, since the new plans have arrived.
   void shared();
   /// Returns to the table before the last change, which was worse, in the next call where that is
   /// possible. The next change has to wait twice as long.
@@ -174,6 +175,7 @@ private:
   [[nodiscard]] std::int64_t pause_ns(std::int64_t now_ns) const;
   void begin(Stage stage, std::size_t race, bool slower, std::int64_t now_ns);
   void drop();
+  void follow(std::int64_t answer);
   void end(Outcome outcome);
 
   Stage _stage = Stage::calm;
@@ -188,12 +190,13 @@ private:
   bool _slower = true, _was_slower = true;
   bool _may_recover = false, _looks = false, _improves = false;
   bool _is_confirmed = true, _is_dismissed = false;
-  /// Before which mere suspicions begin nothing.
+  /// When an attempt that isn't confirmed may begin, and the pause after the next one that is given
+  /// up.
   std::int64_t _suspects_ns = 0, _doubt_ns = least_rest_ns;
   std::uint64_t _improved = 0;   ///< races, a bit each
   std::int64_t _improved_ns = 0; ///< when that was done last
   std::int64_t _now_ns = 0, _changed_ns = 0, _rest_ns = least_rest_ns;
-  std::int64_t _look_ns = 0;  ///< before which it isn't looked for a recovery
+  std::int64_t _look_ns = 0;  ///< when the next look for a recovery is due
   std::int64_t _trial_ns = 0; ///< what a trial costs; 0: not known
   std::int64_t _gain = 1;     ///< thousandths of the time that calls take less after a recovery
   std::int64_t _size = 0;

@@ -14,8 +14,8 @@ using collective::Rank;
 constexpr std::int64_t budget_share = 50; ///< a fiftieth is 2 %
 constexpr units::Size largest = units::Size{1} << 40;
 
-/// What planner::quick_table() takes: 0.1 s for 16 ranks, where it plans all collectives, and for
-/// 64, where it plans a few.
+/// Returns about how long planner::quick_table() takes: 0.1 s for 16 ranks, where it plans all
+/// collectives, and for 64, where it plans a few.
 std::int64_t usual_ns(Rank ranks) {
   const std::int64_t count = ranks;
   return ranks <= 32 ? 6'000'000 * count

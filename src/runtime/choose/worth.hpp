@@ -12,7 +12,7 @@ namespace thalweg::runtime {
 struct SlowestPath {
   std::int64_t latency_ns = 0;
   std::int64_t ns_per_mib = 0;
-  /// From the placement's first host to its others. O(ranks).
+  /// Returns the slowest path from the placement's first host to its others. O(ranks).
   static SlowestPath of(const network::Network& network, const network::Placement& placement);
 };
 

@@ -61,7 +61,8 @@ int code_of(const Body& body) {
   }
 }
 
-/// The same; passes errors to the error handler of the program's communicator.
+/// Does the same as code_of(), and passes errors to the error handler of the program's
+/// communicator.
 template <class Body>
 int guarded(MPI_Comm comm, const Body& body) {
   const int code = code_of(body);

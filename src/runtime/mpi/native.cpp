@@ -21,8 +21,8 @@ void other_library() {
 
 namespace {
 
-/// In place of SMPI's nonblocking collectives, most of which send from each rank to each other: the
-/// runtime begins its own in the same call on all ranks, so that blocking ones do.
+/// Executes blocking collectives in place of SMPI's nonblocking ones, most of which send from each
+/// rank to each other: the runtime begins its own in the same call on all ranks, which allows that.
 template <auto collective>
 struct Blocking;
 template <class... Arguments, int (*collective)(Arguments...)>

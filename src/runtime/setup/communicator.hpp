@@ -27,8 +27,9 @@ struct Communicator {
   Rank rank = 0, size = 1;
   std::vector<int> world_ranks; ///< by rank; empty if not known, or one isn't in COMM_WORLD
   std::uint64_t members = 0;    ///< as in the run record; 0: not known, or nothing is recorded
-  /// With the world rank of its first rank it names the communicator; -1: it has none. In programs
-  /// with MPI_THREAD_MULTIPLE also the tag of its messages: FIFO order suffices in others.
+  /// A number that names the communicator together with the world rank of its first rank; -1: it
+  /// has none. In programs with MPI_THREAD_MULTIPLE its messages' tags, too, depend on it: FIFO
+  /// order suffices in others.
   int tag = -1;
   std::optional<Chooser> chooser;               ///< if calls may be planned
   std::uint32_t calls = 0;                      ///< intercepted so far
@@ -37,7 +38,8 @@ struct Communicator {
   std::unique_ptr<Neighborhoods> neighborhoods; ///< if it has neighbours whose calls may be planned
   Arrivals arrivals;                            ///< of its calls while an agreement is open
   std::unique_ptr<Replanner> replanner;         ///< if its plans may follow the network
-  /// For its messages: shared by all communicators, unless several threads may call at a time.
+  /// The accounts of its messages: shared by all communicators, unless several threads may call at
+  /// a time.
   std::shared_ptr<Accounts> accounts;
   std::shared_ptr<Stream> stream; ///< of nonblocking operations; null: they are native
 
@@ -60,7 +62,7 @@ struct Communicator {
               Runtime& runtime);
 };
 
-/// For acknowledgements at the end of the program, which an error may have lost.
+/// How long acknowledgements are waited for at the end of the program: an error may have lost them.
 inline constexpr std::int64_t longest_settling_ns = 5'000'000'000;
 
 /// Returns the MPI tags of the data of a communicator with this tag, and of the acknowledgements.
@@ -70,7 +72,7 @@ constexpr int acknowledgement_tag(int tag) { return 2 * tag + 1; }
 /// Returns the ranks in COMM_WORLD of a communicator's members, or of the remote ones, if it is an
 /// intercommunicator; MPI_UNDEFINED for those that aren't there. O(ranks), local.
 std::vector<int> world_ranks_of(MPI_Comm comm);
-/// The same of a group, which it frees.
+/// Returns the same of a group, which it frees.
 std::vector<int> take_world_ranks(MPI_Group group);
 
 /// The communicators that have been used, by handle. An entry is removed when MPI frees the
@@ -96,7 +98,7 @@ public:
   void free_keyval();
   /// Returns what there is to say of races, also on communicators that are gone.
   std::vector<std::string> race_reports();
-  /// The same of plans that followed the network.
+  /// Returns what there is to say of plans that followed the network.
   std::vector<std::string> change_reports();
   /// Returns the accounts for a communicator with this tag.
   std::shared_ptr<Accounts> accounts(int tag, const Runtime& runtime);
@@ -114,7 +116,7 @@ private:
   CommunicatorMap<Communicator> _communicators;
   std::shared_ptr<Accounts> _shared; ///< unless several threads may call at a time
   std::mutex _mutex;                 ///< of _retired, _ended_races and _ended_changes
-  /// Of communicators that are gone, with acknowledgements to come.
+  /// The accounts of communicators that are gone, with acknowledgements to come.
   std::vector<std::shared_ptr<Accounts>> _retired;
   std::vector<std::string> _ended_races, _ended_changes; ///< reports, where this is world rank 0
   Tags _tags;

@@ -10,7 +10,7 @@
 namespace thalweg::runtime {
 namespace {
 
-/// What calls must have cost, in agreements.
+/// How many times as much as an agreement calls must have cost before one begins.
 constexpr std::int64_t calls_per_agreement = 20;
 /// The calls after which the ranks wait for what they have begun.
 constexpr std::uint32_t patience = 8;

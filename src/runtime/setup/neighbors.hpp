@@ -87,7 +87,7 @@ private:
     deciding,
     done, ///< there is nothing to plan
   };
-  /// What ranks say of themselves at first.
+  /// What each rank contributes to the first agreement.
   enum Field : std::uint8_t { usable, degree };
   static constexpr int fields = 2;
   /// What they agree on by minimum; all but the first is the first rank's. It chooses an index in

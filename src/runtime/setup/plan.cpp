@@ -59,7 +59,7 @@ bool is_in_place(const Runtime& it) {
   return place({own}, it.plan.network).front() == table->placement[index(it.world_rank)];
 }
 
-/// What holds for all ranks of what holds for each.
+/// What a rank has found out about the plan, or what holds for all ranks of that.
 struct Found {
   bool has_plan = false, is_in_place = false;
 };

@@ -40,7 +40,7 @@ public:
     return _first + _persistent++;
   }
   [[nodiscard]] const std::vector<int>& ranks() const { return _ranks; }
-  /// For the helper alone.
+  /// Returns the accounts of a lane. Only the helper's thread may call this.
   Accounts& accounts(Helper::Lane lane);
 
 private:
