@@ -24,7 +24,7 @@ from bench.progress import Progress
 from bench.report import Subject, Table, console, percent, seconds, times
 from bench.session import LaunchFailedError, Planned, Session, with_thalweg
 from bench.settings import Settings
-from bench.smpi_model import Built, Model, Simulated, arguments, programs, seconds_of, variants
+from bench.smpi_model import Built, Model, Simulated, programs, seconds_of, variants
 from thalweg.errors import UserError
 from thalweg.lab import counters, validity
 
@@ -121,7 +121,7 @@ class Setting:
         with self._session as session:
             for program, files in self._built.items():
                 words = [
-                    str(files[smpi_model.lab]), *arguments(programs[program], session.ranks)
+                    str(files[smpi_model.lab]), *programs[program].words(session.ranks)
                 ]  # fmt: skip
                 with progress.part(part_name(name, program)):
                     samples = in_turn(
