@@ -5,8 +5,10 @@ The changes are steps, as those of a scenario's `timeline` (docs/scenario-file.m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,3 +75,20 @@ band = Drift(steady=6.0, latency=0.15, bandwidth=0.1, directed=True)
 jumps = Drift(steady=4.0, latency=0.5, bandwidth=0.2, directed=False)
 """As CloudMap's Figure 1 describes Azure: most latencies quadruple within a day, rates change less,
 the two directions are alike, and all is steady for some hours."""
+
+
+def step(at: str, content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the changes of a timeline at a time, after which all pairs are as in a network file.
+
+    @param content: The network file's; it has all pairs.
+    """
+    names = [host["name"] for host in content["hosts"]]
+    latency, bandwidth = content["latency"], content["bandwidth"]
+    return [
+        {
+            "at": at, "from": [names[a]], "to": [names[b]],
+            "latency": f"{latency['matrix'][a][b]}{latency['unit']}",
+            "bandwidth": f"{bandwidth['matrix'][a][b]}{bandwidth['unit']}",
+        }
+        for a, b in permutations(range(len(names)), 2)
+    ]  # fmt: skip

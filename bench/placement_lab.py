@@ -43,6 +43,7 @@ subject = Subject(
         "bench/placement_lab.py",
         "bench/placement_programs.py",
         "bench/uneven.py",
+        "bench/drift.py",
         "python/thalweg/run_placement.py",
     ),
     ("scenario", "time", "build", "program", "size"),

@@ -6,6 +6,7 @@ import random
 from itertools import product
 from typing import Any
 
+from bench import drift
 from thalweg.lab import scenario
 from thalweg.lab.scenario import Scenario
 from thalweg.network import Network
@@ -51,30 +52,29 @@ def _pairs(name: str, time: str) -> tuple[Matrix, Matrix]:
     )
 
 
+def _content(name: str, time: str) -> dict[str, Any]:
+    """Returns the content of a network file: what is there at a time of the day."""
+    latency, bandwidth = _pairs(name, time)
+    rates = {"egress": f"{NIC}Mbps", "ingress": f"{NIC}Mbps"}
+    return {
+        "schema": 1,
+        "hosts": [{"name": f"vm{host}", **rates} for host in range(HOSTS)],
+        "latency": {"unit": "ms", "matrix": latency},
+        "bandwidth": {"unit": "Mbps", "matrix": bandwidth},
+    }
+
+
 def document(name: str) -> dict[str, Any]:
     """Returns the scenario: the morning's network, and a timeline with the evening's."""
-    names = [f"vm{host}" for host in range(HOSTS)]
-    latency, bandwidth = _pairs(name, times_of_day[0])
-    later = _pairs(name, times_of_day[1])
+    morning, evening = (_content(name, time) for time in times_of_day)
     return {
         "schema": 1,
         "name": name,
         "dilation": 8,
-        "network": {
-            "schema": 1,
-            "hosts": [{"name": n, "egress": f"{NIC}Mbps", "ingress": f"{NIC}Mbps"} for n in names],
-            "latency": {"unit": "ms", "matrix": latency},
-            "bandwidth": {"unit": "Mbps", "matrix": bandwidth},
-        },
+        "network": morning,
         "queues": {"ingress": "512KB", "pair": "512KB"},
-        "timeline": [
-            {
-                "at": "1000000s", "from": [names[a]], "to": [names[b]],
-                "latency": f"{later[0][a][b]}ms", "bandwidth": f"{later[1][a][b]}Mbps",
-            }
-            for a, b in product(range(HOSTS), repeat=2) if a != b
-        ],
-    }  # fmt: skip
+        "timeline": drift.step("1000000s", evening),
+    }
 
 
 def cloud(name: str) -> Scenario:
@@ -83,9 +83,6 @@ def cloud(name: str) -> Scenario:
 
 def network(name: str, time: str) -> Network:
     """Returns the network that is there at a time of the day."""
-    found = document(name)
-    latency, bandwidth = _pairs(name, time)
-    found["network"]["latency"]["matrix"] = latency
-    found["network"]["bandwidth"]["matrix"] = bandwidth
-    now: Network = scenario.parse({**found, "timeline": []}).network
+    content = {"network": _content(name, time), "timeline": []}
+    now: Network = scenario.parse(document(name) | content).network
     return now
