@@ -109,7 +109,7 @@ def made(problem: Problem, setup: cmpi.Setup) -> tuple[Cmpi, Skeleton]:
 
 
 def at_hour(hour: float, problem: Problem, began: tuple[Cmpi, Skeleton], setup: cmpi.Setup) -> Hour:
-    """`began`: what was made at the beginning."""
+    """Returns the times of an hour; `began` was made at the beginning."""
     (theirs, plan), (theirs_anew, plan_anew) = began, made(problem, setup)
     kept, anew = (each.seconds(problem, cmpi.simulated) for each in (theirs, theirs_anew))
     ours, ours_anew = (cmpi.simulated(problem, each) for each in (plan, plan_anew))

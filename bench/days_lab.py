@@ -197,7 +197,7 @@ def largest_group(moment: Moment, kind: Kind) -> int:
 
 
 def simulated(kind: Kind, moment: Moment, first: Moment) -> Hour:
-    """The same by the simulator: MPICH's own, and trees and plans of the first and of this hour."""
+    """Returns simulated times: MPICH's own, and trees and plans of the first and of this hour."""
     problem = asked(kind, moment)
     (theirs, ours), (theirs_anew, ours_anew) = (made(asked(kind, each)) for each in (first, moment))
     return Hour(

@@ -15,7 +15,7 @@ from bench.report import Content, Figure, Table, percent, seconds
 names = {**days.names, "mpich": "MPICH 4.0"}
 on_paper = {"bcast": "30.1 %", "scatter": "17.3 %"}
 Days = Mapping[str, Sequence[Hour]]
-"""By collective, its hours in order."""
+"""The hours of each collective, in order."""
 
 
 def contents(parts: Sequence[Part]) -> list[Content]:

@@ -30,7 +30,7 @@ class Drift:
     latency: float
     """Standard deviation of the logarithm of a latency's levels."""
     bandwidth: float
-    """The same of rates."""
+    """Standard deviation of the logarithm of a rate's levels."""
     directed: bool
     """Whether the two directions of a pair change apart from each other."""
 
@@ -56,7 +56,7 @@ class Drift:
         return matrix if self.directed else np.triu(matrix) + np.triu(matrix, 1).T
 
     def _network(self, net: Network, latency: Matrix, bandwidth: Matrix) -> Network:
-        """No pair gets faster than its hosts are."""
+        """Returns the network at these levels; no pair gets faster than its hosts are."""
         ports = np.minimum.outer(
             [host.egress for host in net.hosts], [host.ingress for host in net.hosts]
         )

@@ -92,7 +92,7 @@ def _results(session: Session, settings: Settings) -> list[Result]:
 
 
 def predict(net: network.Network, library: str, cell: Cell) -> Predicted:
-    """One rank on each host."""
+    """Predicts the native time of a cell, with one rank on each host."""
     ranks = len(net.hosts)
     collective = Collective(parse_kind(cell.collective), ranks, cell.root, cell.size)
     options = planner.Options(library=library, force="native")

@@ -84,7 +84,10 @@ class Program:
         return self.filled(self.arguments, ranks).split()
 
     def filled(self, text: str, ranks: int) -> str:
-        """Many ranks have shorter messages: each rank holds all of it, and cuts it less."""
+        """Returns a text with what depends on the number of ranks filled in.
+
+        Many ranks have shorter messages: each rank holds all of it, and cuts it less.
+        """
         message = 1_000_000 if ranks <= most_planned else 131_072
         # The vector is cut into parts that are as long on all ranks.
         vector = 8 * ranks * math.ceil(unknowns / ranks)
@@ -153,7 +156,7 @@ def run(settings: Settings) -> None:
 
 
 def variants_of(case: Case) -> list[str]:
-    """What is compared."""
+    """Returns the variants that are compared in a case."""
     return [*(selectors if case.ranks <= most_selected else ()), flat, thalweg]
 
 

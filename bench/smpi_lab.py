@@ -40,7 +40,7 @@ subject = Subject(
 scenario_names = ("cloud", "switches-2x16")
 library = "mpich-4.0"
 least_dilation = 8.0
-"""With it, what ranks and libraries compute on the one core that they share is small."""
+"""The least dilation with which what ranks and libraries compute, on one core, is small."""
 bar = 0.1  # that a simulated time may be off
 most_rounds = 2  # times the repetitions, if runs are invalid
 launch_seconds = 5.0

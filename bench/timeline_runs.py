@@ -39,7 +39,7 @@ class Program:
 
     name: str
     parts: Mapping[str, int]
-    """By collective: how many blocks its size is one of; 0: as many as ranks."""
+    """How many blocks each collective's size is one of; 0: as many as ranks."""
     computing: float = 0.0
     """How long a step computes, over what its collectives take on the network it is planned for."""
 

@@ -15,16 +15,16 @@ HOSTS = 8
 NIC = 200  # Mbit/s
 LEAST_LATENCY = 0.5  # ms
 NARROWEST = 3.0
-"""By how many times the bandwidths of pairs differ, at most."""
+"""The largest ratio of the bandwidths of two pairs."""
 times_of_day = ("morning", "evening")
 spreads = {
     "uneven-pairs": (16.0, False, (5, 13)),
     "uneven-ways": (8.0, True, (34, 0)),
 }
-"""By how many times the latencies of pairs differ, at most; whether those of the two directions
-differ, too; and the seeds of morning and evening. CloudMap's Figure 1 has pairs that take four
-times as long at some times of a day; other clouds have directions that differ (CMPI, section 3.2).
-The seeds are those of 40 for which costs promise most, of lu and of mg."""
+"""The largest ratio of the latencies of two pairs; whether those of the two directions differ, too;
+and the seeds of morning and evening. CloudMap's Figure 1 has pairs that take four times as long at
+some times of a day; other clouds have directions that differ (CMPI, section 3.2). The seeds are
+those of 40 for which costs promise most, of lu and of mg."""
 
 Matrix = list[list[float]]
 

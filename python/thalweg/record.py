@@ -74,7 +74,7 @@ class CommunicationMatrix:
     nbytes: NDArray[np.uint64]
     """By pair and size class."""
     phase: NDArray[np.int64]
-    """To how many other ranks the sender had sent before it first sent to this one."""
+    """The number of other ranks to which the sender had sent before it first sent to this one."""
     missing: Sequence[int]
     """Ranks that left no file."""
 
@@ -100,7 +100,7 @@ class OneSided:
 
     ranks: int
     rank: NDArray[np.int64]
-    """That made the accesses."""
+    """The rank that made the accesses."""
     target: NDArray[np.int64]
     writes: NDArray[np.uint64]
     written: NDArray[np.uint64]
@@ -118,7 +118,7 @@ class Run:
     description: Mapping[str, Any]
     """run.json: docs/record.md."""
     parts: Sequence[RankRecord]
-    """By rank, of those that left one."""
+    """The records of the ranks that left one, by rank."""
 
     @property
     def dilation(self) -> float:
