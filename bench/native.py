@@ -59,7 +59,7 @@ def run(settings: Settings) -> None:
 
 
 def all_cells(ranks: int, scenario: str, only: Sequence[int] = ()) -> list[Cell]:
-    """Returns all cells; the size of a gather or allgather is that of the whole result, as a vector's."""
+    """Returns all cells; the size of a gather or allgather is that of the whole result."""
     cells = [cell(c, size, ranks) for size in only or sizes for c in collectives]
     return cells + [c for c in headline_cells(scenario) if c not in cells and not only]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bench import uneven
-from bench.page import Part
+from bench.page import Part, valid_runs
 from bench.placement_programs import kernels, lammps
 from bench.report import Table, percent, seconds, times
 from bench.summary import median_interval
@@ -137,11 +137,7 @@ def _verdicts(cells: Sequence[_Cell]) -> list[str]:
 
 
 def _valid_by_round(part: Part, variant: str) -> dict[int, float]:
-    return {
-        sample["round"]: sample["time"]
-        for sample in part.samples
-        if sample["variant"] == variant and not sample["invalid"]
-    }
+    return {run["round"]: run["time"] for run in valid_runs(part.samples, variant)}
 
 
 def _costs(parts: Sequence[Part]) -> Table:

@@ -19,7 +19,7 @@ from typing import Any
 
 from bench import machine, smpi_model, sources
 from bench.builds import Build
-from bench.page import Page, Part, Record
+from bench.page import Page, Part, Record, valid_runs
 from bench.progress import Progress
 from bench.report import Subject, Table, console, percent, seconds, times
 from bench.session import LaunchFailedError, Planned, Session, with_thalweg
@@ -180,7 +180,7 @@ def sample(
 
 def valid(samples: Sequence[Mapping[str, Any]], variant: str) -> list[float]:
     """Returns the times of a variant's valid runs."""
-    return [s["time"] for s in samples if s["variant"] == variant and not s["invalid"]]
+    return [run["time"] for run in valid_runs(samples, variant)]
 
 
 # The page ---------------------------------------------------------------------------------------

@@ -152,7 +152,7 @@ class Model:
 
 
 def options() -> list[str]:
-    """Returns SMPI's options: those of `script/bench smpi`, and what is known of the lab besides."""
+    """Returns SMPI's options: those of `script/bench smpi`, and what is known of the lab."""
     costs = families.costs[library]
     ours = ("network/model", "network/latency-factor", "network/bandwidth-factor")
     usual = [each for each in smpi.options if not each.removeprefix("--cfg=").startswith(ours)]
