@@ -23,7 +23,7 @@ from thalweg.network import Network
 STEP = 2e-6
 """Seconds that a rank usually takes to post what it can."""
 COMBINE = 1e-10
-"""Seconds per byte."""
+"""Seconds that a rank takes to combine a byte with its own."""
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ class Labs:
     _network: Any = field(default=None)
 
     def run(self, setting: Setting, fault: Fault) -> Run:
-        """Raises LaunchFailedError."""
+        """Runs a program with a fault, and returns its events. Raises LaunchFailedError."""
         network = document(fault)
         if self._session is None or network != self._network:
             self.end()

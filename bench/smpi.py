@@ -80,7 +80,7 @@ class Program:
         return [machine.repository / "examples" / f"{self.example}.cpp"]
 
     def words(self, ranks: int) -> list[str]:
-        """Returns its arguments."""
+        """Returns the arguments for a number of ranks."""
         return self.filled(self.arguments, ranks).split()
 
     def filled(self, text: str, ranks: int) -> str:

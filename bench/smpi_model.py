@@ -134,7 +134,7 @@ class Model:
         console.print(f"planned for {truth.name} in {seconds(self._inputs.planning)}")
 
     def simulate(self, program: Program, variant: str, built: Path) -> Simulated:
-        """Raises UserError."""
+        """Runs a program under smpirun. Raises UserError."""
         chosen = [*options(), *smpi.native(program, self.ranks, variants[variant])]
         command = ["timeout", str(smpi.longest), *self._inputs.command(program, built, chosen)]
         environment = self._inputs.environment(planned=variant == thalweg)

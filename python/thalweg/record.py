@@ -132,7 +132,7 @@ class Run:
 
     @property
     def hosts(self) -> Sequence[str]:
-        """Names, by number."""
+        """The names of the hosts, by number."""
         return list(self.description["hosts"])
 
     @property
@@ -158,7 +158,7 @@ class Run:
 
     @cached_property
     def clocks(self) -> Sequence[HostClock]:
-        """By host."""
+        """The clock of each host."""
         return [
             HostClock(**{name: tuple(values) for name, values in clock.items()})
             for clock in self.description["clocks"]

@@ -12,7 +12,7 @@ from thalweg.plans import Setting
 LEAST_GAIN = 0.01
 """A move that gains less isn't worth its while."""
 LEAST_SEGMENT = 512
-"""Bytes."""
+"""The shortest segments that are tried, in bytes."""
 EQUAL = 1e-6
 """Relative difference of times that are taken to be equal."""
 
