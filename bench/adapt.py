@@ -22,7 +22,7 @@ import numpy as np
 from bench import campaign, sources
 from bench.builds import Build
 from bench.campaign import Campaign
-from bench.page import Page, Part
+from bench.page import Page, Part, valid_runs
 from bench.report import Subject, Table, console, seconds, times
 from bench.samples import native
 from bench.session import LaunchFailedError, Planned, Session, launch_timeout, with_thalweg
@@ -274,16 +274,14 @@ def contents(parts: Sequence[Part]) -> list[Table]:
     return [table]
 
 
-def _valid(part: Part, variant: str) -> list[Mapping[str, Any]]:
-    return [each for each in part.samples if each["variant"] == variant and not each["invalid"]]
-
-
 def _time(part: Part, variant: str) -> float | None:
-    found = [each["time"] for each in _valid(part, variant)]
+    found = [each["time"] for each in valid_runs(part.samples, variant)]
     return statistics.median(found) if found else None
 
 
 def _won(part: Part, variant: str) -> str:
     """How many of the races of all runs native won."""
-    winners = [race["winner"] for each in _valid(part, variant) for race in each["races"]]
+    winners = [
+        race["winner"] for each in valid_runs(part.samples, variant) for race in each["races"]
+    ]
     return f"{winners.count('native')} of {len(winners)}"

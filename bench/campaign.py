@@ -35,7 +35,7 @@ class Campaign(Generic[Item]):
 
 
 Left = Sequence[tuple[str, Sequence[tuple[Build, Sequence[Item]]]]]
-"""By scenario and build, what is left to measure."""
+"""What is left to measure, by scenario and build."""
 
 
 def run(settings: Settings, page: Page, campaign: Campaign[Item]) -> None:

@@ -292,7 +292,7 @@ def by_pattern(of: Sequence[Instances], by_figure: Mapping[str, Sequence[Case]])
 
 
 def over_time(cases: Sequence[Case]) -> Table:
-    """Figure 12."""
+    """Tables Figure 12: placements over two days."""
     table = Table(
         "Two days",
         ["pattern", "baseline varies by", "Scotch", "Scotch, kept", "Thalweg", "least", "most",

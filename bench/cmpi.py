@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from bench import cmpi_page, networks, report, sources
 from bench.cmpi_collectives import Cmpi, Judge, Shape, algorithms, rival
-from bench.cmpi_page import Cloud, Spread, Times
+from bench.cmpi_gains import Times
+from bench.cmpi_page import Cloud, Spread
 from bench.page import Page, Record
 from bench.report import Subject
 from bench.settings import Settings

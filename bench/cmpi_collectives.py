@@ -95,7 +95,7 @@ class Costs:
 
     @staticmethod
     def of(net: Network, kind: Kind, size: int, shape: Shape) -> Costs:
-        """The data of a reduce flows towards the leader."""
+        """Returns the costs on a network; the data of a reduce flows towards the leader."""
         hosts = len(net.hosts)
         latency, rate = (np.array(each) for each in (net.latency, net.bandwidth))
         apart = ~np.eye(hosts, dtype=bool)

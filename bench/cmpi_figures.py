@@ -56,7 +56,7 @@ def pairs(
 
 
 def panel(title: str, lines: Sequence[Line], y_label: str, x_label: str = "time (ms)") -> LinePanel:
-    """Has ticks at the quarters of its logarithmic axis."""
+    """Returns a panel with ticks at the quarters of its logarithmic axis."""
     every = [x for line in lines for x, _ in line.points]
     ticks = np.geomspace(min(every), max(every), 5)
     return LinePanel(title, x_label, y_label, [(float(x), f"{x:.3g}") for x in ticks], lines)

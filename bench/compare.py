@@ -66,7 +66,7 @@ class Comparison:
     false: tuple[Trunk, ...]
     """Measured trunks that aren't in the scenario."""
     sites_exact: bool | None
-    """None if the scenario names no sites."""
+    """Whether the sites are the scenario's; None if it names none."""
 
     def to_json(self) -> dict[str, Any]:
         """Returns the comparison for result files."""

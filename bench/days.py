@@ -109,7 +109,7 @@ def made(problem: Problem, setup: cmpi.Setup) -> tuple[Cmpi, Skeleton]:
 
 
 def at_hour(hour: float, problem: Problem, began: tuple[Cmpi, Skeleton], setup: cmpi.Setup) -> Hour:
-    """`began`: what was made at the beginning."""
+    """Returns the times of an hour; `began` was made at the beginning."""
     (theirs, plan), (theirs_anew, plan_anew) = began, made(problem, setup)
     kept, anew = (each.seconds(problem, cmpi.simulated) for each in (theirs, theirs_anew))
     ours, ours_anew = (cmpi.simulated(problem, each) for each in (plan, plan_anew))
@@ -199,13 +199,14 @@ def times(days: Days) -> Table:
 
 
 def figure(days: Days) -> Figure:
-    panels = [panel(", ".join(key), hours) for key, hours in days.items()]
+    panels = [panel(", ".join(key), hours, names) for key, hours in days.items()]
     return Figure("Two days, simulated", "days", line_chart(panels))
 
 
-def panel(title: str, hours: Sequence[Hour]) -> LinePanel:
+def panel(title: str, hours: Sequence[Hour], labels: Mapping[str, str]) -> LinePanel:
+    """Draws the times of the hours, a line for each label."""
     lines = [
         Line(label, [(hour.hour, 1000 * getattr(hour, name)) for hour in hours], *styles[name])
-        for name, label in names.items()
+        for name, label in labels.items()
     ]
     return LinePanel(title, "hours", "time (ms)", drift.ticks, lines, logarithmic=False)

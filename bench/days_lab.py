@@ -152,25 +152,11 @@ def with_timeline(name: str, moments: Sequence[Moment]) -> Scenario:
     """Returns the scenario of the first hour; its timeline has a step for each later one."""
     document = dict(moments[0].scenario.document)
     document["timeline"] = [
-        {"at": f"{1e6 * (1 + at):.0f}s", **change}
+        change
         for at, moment in enumerate(moments[1:])
-        for change in pairs(moment.scenario.document["network"])
+        for change in drift.step(f"{1e6 * (1 + at):.0f}s", moment.scenario.document["network"])
     ]
     return scenario.parse(document)
-
-
-def pairs(net: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the changes after which all pairs are as in a network file's content."""
-    names = [host["name"] for host in net["hosts"]]
-    latency, bandwidth = (net[key] for key in ("latency", "bandwidth"))
-    return [
-        {
-            "from": [names[a]], "to": [names[b]],
-            "latency": f"{latency['matrix'][a][b]}{latency['unit']}",
-            "bandwidth": f"{bandwidth['matrix'][a][b]}{bandwidth['unit']}",
-        }
-        for a in range(len(names)) for b in range(len(names)) if a != b
-    ]  # fmt: skip
 
 
 # What is measured -------------------------------------------------------------------------------
@@ -211,7 +197,7 @@ def largest_group(moment: Moment, kind: Kind) -> int:
 
 
 def simulated(kind: Kind, moment: Moment, first: Moment) -> Hour:
-    """The same by the simulator: MPICH's own, and trees and plans of the first and of this hour."""
+    """Returns simulated times: MPICH's own, and trees and plans of the first and of this hour."""
     problem = asked(kind, moment)
     (theirs, ours), (theirs_anew, ours_anew) = (made(asked(kind, each)) for each in (first, moment))
     return Hour(

@@ -6,16 +6,16 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
-from bench import days, drift
+from bench import days
 from bench.days import Hour, column, gains, variation
-from bench.page import Part
-from bench.plot import Line, LinePanel, line_chart
+from bench.page import Part, valid_runs
+from bench.plot import line_chart
 from bench.report import Content, Figure, Table, percent, seconds
 
 names = {**days.names, "mpich": "MPICH 4.0"}
 on_paper = {"bcast": "30.1 %", "scatter": "17.3 %"}
 Days = Mapping[str, Sequence[Hour]]
-"""By collective, its hours in order."""
+"""The hours of each collective, in order."""
 
 
 def contents(parts: Sequence[Part]) -> list[Content]:
@@ -45,7 +45,7 @@ def hour_of(part: Part) -> Hour | None:
     medians = {}
     for name in names:
         own = name.removesuffix("_anew") if part.labels["hour"] == 0 else name
-        valid = [s["time"] for s in part.samples if s["variant"] == own and not s["invalid"]]
+        valid = [run["time"] for run in valid_runs(part.samples, own)]
         if not valid:
             return None
         medians[name] = statistics.median(valid)
@@ -135,13 +135,5 @@ def times(found: Days, simulated: Days) -> Table:
 
 
 def figure(found: Days) -> Figure:
-    panels = [panel(collective, hours) for collective, hours in found.items()]
+    panels = [days.panel(collective, hours, names) for collective, hours in found.items()]
     return Figure("Two days, on the lab", "days-lab", line_chart(panels))
-
-
-def panel(title: str, hours: Sequence[Hour]) -> LinePanel:
-    lines = [
-        Line(label, [(hour.hour, 1000 * asdict(hour)[name]) for hour in hours], *days.styles[name])
-        for name, label in names.items()
-    ]
-    return LinePanel(title, "hours", "time (ms)", drift.ticks, lines, logarithmic=False)

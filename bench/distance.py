@@ -57,7 +57,7 @@ def run(settings: Settings) -> None:
 
 
 def measure(session: Session, build: Build, case: Case, settings: Settings) -> list[Result]:
-    """One traced launch per collective, so that the ring holds all of it."""
+    """Measures by one traced launch per collective, so that the ring holds all of it."""
     planned = session.plan(build)
     results = []
     for collective in case.bars:

@@ -5,8 +5,10 @@ The changes are steps, as those of a scenario's `timeline` (docs/scenario-file.m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +30,7 @@ class Drift:
     latency: float
     """Standard deviation of the logarithm of a latency's levels."""
     bandwidth: float
-    """The same of rates."""
+    """Standard deviation of the logarithm of a rate's levels."""
     directed: bool
     """Whether the two directions of a pair change apart from each other."""
 
@@ -54,7 +56,7 @@ class Drift:
         return matrix if self.directed else np.triu(matrix) + np.triu(matrix, 1).T
 
     def _network(self, net: Network, latency: Matrix, bandwidth: Matrix) -> Network:
-        """No pair gets faster than its hosts are."""
+        """Returns the network at these levels; no pair gets faster than its hosts are."""
         ports = np.minimum.outer(
             [host.egress for host in net.hosts], [host.ingress for host in net.hosts]
         )
@@ -73,3 +75,20 @@ band = Drift(steady=6.0, latency=0.15, bandwidth=0.1, directed=True)
 jumps = Drift(steady=4.0, latency=0.5, bandwidth=0.2, directed=False)
 """As CloudMap's Figure 1 describes Azure: most latencies quadruple within a day, rates change less,
 the two directions are alike, and all is steady for some hours."""
+
+
+def step(at: str, content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the changes of a timeline at a time, after which all pairs are as in a network file.
+
+    @param content: The network file's; it has all pairs.
+    """
+    names = [host["name"] for host in content["hosts"]]
+    latency, bandwidth = content["latency"], content["bandwidth"]
+    return [
+        {
+            "at": at, "from": [names[a]], "to": [names[b]],
+            "latency": f"{latency['matrix'][a][b]}{latency['unit']}",
+            "bandwidth": f"{bandwidth['matrix'][a][b]}{bandwidth['unit']}",
+        }
+        for a, b in permutations(range(len(names)), 2)
+    ]  # fmt: skip

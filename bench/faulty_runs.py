@@ -1,28 +1,25 @@
 """Runs that never happened, with faults that are known: the events that the runtime would record.
 
-Schedules are replayed on a network message by message, with noise drawn for each: ranks post what
-they have, one after the other; messages queue at a host's ports and take latency and size / rate.
+Network, collective and fault are drawn; then the schedule is replayed (bench/faulty_replay.py).
 What a fault changes is in the replay only; the analysis gets the network as it should be.
 """
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import math
 import random
-from collections import defaultdict, deque
-from dataclasses import dataclass, field, replace
+from collections import defaultdict
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thalweg import algorithms, events
+from bench.faulty_replay import STEP, Case, Fault, Message, Replay
+from thalweg import algorithms
 from thalweg import network as networks
 from thalweg.algorithms import Parameters, Problem
 from thalweg.analysis import tables
 from thalweg.analysis.tables import Names, Run
 from thalweg.collective import Collective, Kind
-from thalweg.events import RankEvents
 from thalweg.network import Host, MessageCost, Network, Trunk
 
 FAULTS = (
@@ -31,25 +28,7 @@ FAULTS = (
 )  # fmt: skip
 LONGER, ROUNDS_TO_TRY = 1.05, 8
 """A fault matters if so many rounds take that much longer with it."""
-STEP = 2e-6
-"""Seconds that a rank usually takes to post what it can."""
-COMBINE = 1e-10
-"""Seconds per byte."""
-
-
 LIBRARY = "replay"
-
-
-@dataclass(frozen=True)
-class Fault:
-    """What is wrong, and with whom."""
-
-    kind: str
-    culprit: str
-    rank: int = -1
-    host: int = -1
-    link: tuple[int, int] = (-1, -1)
-    factor: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -58,44 +37,14 @@ class Simulated:
     fault: Fault
 
 
-@dataclass(frozen=True)
-class _Message:
-    step: int
-    sender: int
-    receiver: int
-    combines: bool
-    size: int
-
-
-@dataclass
-class _Case:
-    """A network, a placement, and a schedule that is called again and again."""
-
-    network: Network
-    placement: list[int]
-    kind: Kind
-    size: int
-    root: int
-    messages: list[_Message]
-    agreement: list[_Message]
-    """The small allreduce with which each round ends."""
-    noise: float
-    program_noise: float
-    between: float
-    """Seconds between two calls."""
-    usual: float = 0.0
-    """Seconds that a call takes."""
-    senders: dict[int, int] = field(default_factory=dict)
-
-
 def simulate(kind: str, seed: int, calls: int = 40) -> Simulated:
     """Returns a run with a fault of this kind, drawn from the seed."""
     rng = random.Random(f"{kind} {seed}")
     case = _draw(rng, needs_trunk=kind == "saturated trunk", needs_fan=kind == "serialising node")
-    case.usual = _Replay(case, Fault("clean", ""), random.Random(seed)).length()
+    case.usual = Replay(case, Fault("clean", ""), random.Random(seed)).length()
     case.between = case.usual * rng.uniform(0.2, 3)
     fault = _that_matters(case, _draw_fault(kind, case, rng), seed)
-    recorded = _Replay(case, fault, rng).run(calls)
+    recorded = Replay(case, fault, rng).run(calls)
     run = tables.build(
         recorded, Names(["drawn"], []), network=case.network, placement=case.placement,
         library=LIBRARY,
@@ -106,7 +55,7 @@ def simulate(kind: str, seed: int, calls: int = 40) -> Simulated:
 # What is drawn ---------------------------------------------------------------------------------
 
 
-def _draw(rng: random.Random, *, needs_trunk: bool, needs_fan: bool) -> _Case:
+def _draw(rng: random.Random, *, needs_trunk: bool, needs_fan: bool) -> Case:
     hosts, sites = rng.choice([6, 8, 12, 16]), rng.choice([1, 2, 2, 3])
     if needs_trunk:
         sites = max(sites, 2)
@@ -133,19 +82,19 @@ def _draw(rng: random.Random, *, needs_trunk: bool, needs_fan: bool) -> _Case:
     agreement = _messages(
         Problem(Collective(Kind.allreduce, ranks, 0, 8), net, placement), "binomial"
     )
-    return _Case(
+    return Case(
         net, placement, kind, size, 0, messages, agreement, rng.uniform(0.02, 0.15),
         rng.uniform(0.01, 0.1), 0,
     )  # fmt: skip
 
 
-def _messages(problem: Problem, name: str) -> list[_Message]:
+def _messages(problem: Problem, name: str) -> list[Message]:
     collective = problem.collective
     skeleton = algorithms.find(name).build(problem, Parameters())
     schedule = algorithms.expand(collective.kind, skeleton, collective.total)
     layout = schedule.layout(collective)
     return [
-        _Message(
+        Message(
             each.step, each.from_, each.to, each.how.value > 0,
             sum(_bytes(layout, part) for part in each.what),
         )
@@ -191,7 +140,7 @@ def _network(rng: random.Random, hosts: int, sites: int) -> Network:
     return net
 
 
-def _draw_fault(kind: str, case: _Case, rng: random.Random) -> Fault:
+def _draw_fault(kind: str, case: Case, rng: random.Random) -> Fault:
     net, placement = case.network, case.placement
     senders: dict[int, int] = defaultdict(int)
     pairs: dict[tuple[int, int], int] = defaultdict(int)
@@ -230,11 +179,11 @@ def _draw_fault(kind: str, case: _Case, rng: random.Random) -> Fault:
     return Fault("clean", "")
 
 
-def _that_matters(case: _Case, fault: Fault, seed: int) -> Fault:
+def _that_matters(case: Case, fault: Fault, seed: int) -> Fault:
     """Makes a fault stronger until it makes the run longer: others may hide it."""
 
     def length(of: Fault) -> float:
-        replay = _Replay(case, of, random.Random(seed))
+        replay = Replay(case, of, random.Random(seed))
         replay.run(ROUNDS_TO_TRY)
         return replay.end
 
@@ -244,7 +193,7 @@ def _that_matters(case: _Case, fault: Fault, seed: int) -> Fault:
     return fault
 
 
-def _fan_out(case: _Case) -> dict[int, int]:
+def _fan_out(case: Case) -> dict[int, int]:
     """Returns how many messages each rank sends of what it has at once."""
     counts: dict[tuple[int, bool], int] = defaultdict(int)
     for each in case.messages:
@@ -253,171 +202,3 @@ def _fan_out(case: _Case) -> dict[int, int]:
     for (rank, _), count in counts.items():
         fan[rank] = max(fan[rank], count)
     return fan
-
-
-# The replay ------------------------------------------------------------------------------------
-
-
-class _Replay:
-    def __init__(self, case: _Case, fault: Fault, rng: random.Random) -> None:
-        self.case, self.fault, self.rng = case, fault, rng
-        self.ranks = len(case.placement)
-        self.end = 0.0
-        self.transfers: list[list[tuple[object, ...]]] = [[] for _ in range(self.ranks)]
-        self.calls: list[list[tuple[object, ...]]] = [[] for _ in range(self.ranks)]
-
-    def length(self) -> float:
-        """Returns the seconds of a call that all enter at once."""
-        exits = self._call(
-            0, self.case.kind, self.case.size, self.case.messages, [0.0] * self.ranks
-        )
-        return max(exits)
-
-    def run(self, calls: int) -> list[RankEvents]:
-        case, fault, rng = self.case, self.fault, self.rng
-        exits = [0.0] * self.ranks
-        for number in range(calls):
-            late = [case.between * math.exp(case.program_noise * rng.gauss(0, 1)) for _ in exits]
-            if fault.kind == "late rank":
-                late[fault.rank] += fault.factor * rng.uniform(0.7, 1.3)
-            if fault.kind == "rotating straggler":
-                late[rng.randrange(self.ranks)] += fault.factor * rng.uniform(0.7, 1.3)
-            enters = [a + b for a, b in zip(exits, late, strict=True)]
-            exits = self._call(2 * number, case.kind, case.size, case.messages, enters)
-            exits = self._call(2 * number + 1, Kind.allreduce, 8, case.agreement, exits)
-        self.end = max(exits)
-        return [self._events(rank) for rank in range(self.ranks)]
-
-    def _events(self, rank: int) -> RankEvents:
-        return RankEvents(
-            rank, self.ranks, 0,
-            np.array(self.transfers[rank], events.TRANSFER),
-            np.array(self.calls[rank], events.CALL),
-        )  # fmt: skip
-
-    def _step(self, rank: int) -> float:
-        """Returns how long the rank takes for one step of its own."""
-        took = STEP * math.exp(0.2 * self.rng.gauss(0, 1))
-        fault = self.fault
-        if fault.kind == "slow host" and self.case.placement[rank] == fault.host:
-            took *= fault.factor
-        if fault.kind == "busy core" and rank == fault.rank and self.rng.random() < 0.25:
-            took += fault.factor * self.rng.uniform(0.5, 1.5)
-        return took
-
-    def _transit(self, message: _Message, a: int, b: int) -> tuple[float, float]:
-        """Returns latency and seconds at the link's rate."""
-        net = self.case.network
-        noise = math.exp(abs(self.rng.gauss(0, self.case.noise)))
-        if a == b:
-            return 1e-6 * noise, message.size / 1e10
-        factor = noise
-        if self.fault.kind == "slow link" and (a, b) == self.fault.link:
-            factor *= self.fault.factor
-        if self.fault.kind == "saturated trunk":
-            trunk = net.trunks[self.fault.host]
-            if a in trunk.from_ and b in trunk.to:
-                factor *= self.fault.factor * math.exp(0.1 * self.rng.gauss(0, 1))
-        return factor * net.latency_between(a, b), factor * message.size / net.bandwidth_between(
-            a, b
-        )
-
-    def _call(
-        self, number: int, kind: Kind, size: int, messages: list[_Message], enters: list[float]
-    ) -> list[float]:
-        case = self.case
-        sends, needs = _in_order(messages, self.ranks)
-        free = [enter + self._step(rank) for rank, enter in enumerate(enters)]
-        begun, ends = list(free), list(free)
-        arrived: list[list[int]] = [[] for _ in range(self.ranks)]  # steps of applied receives
-        trigger, last_trigger = list(free), [-1.0] * self.ranks
-        port: dict[tuple[str, int], float] = defaultdict(float)
-        posts: list[tuple[float, int, int, tuple[_Message, float, float]]] = []
-        count = itertools.count()
-
-        def post_next(rank: int) -> None:
-            """Posts the rank's next send if all that it needs is there."""
-            while sends[rank]:
-                each = sends[rank][0]
-                if sum(step < each.step for step in arrived[rank]) < needs[rank, each.step]:
-                    return
-                sends[rank].popleft()
-                post = max(free[rank], trigger[rank]) + self._step(rank)
-                if (
-                    self.fault.kind == "serialising node" and rank == self.fault.rank
-                    and trigger[rank] == last_trigger[rank]
-                ):  # fmt: skip
-                    post += self.fault.factor * self.rng.uniform(0.8, 1.2)
-                last_trigger[rank] = trigger[rank]
-                free[rank] = post
-                ends[rank] = max(ends[rank], post + 1e-7)
-                heapq.heappush(posts, (post, next(count), rank, (each, post, 0.0)))
-
-        for rank in range(self.ranks):
-            post_next(rank)
-        while posts:
-            time, _, rank, (each, post, wire) = heapq.heappop(posts)
-            a, b = case.placement[each.sender], case.placement[each.receiver]
-            if rank == each.sender:  # the message leaves, when the port is free
-                latency, wire = self._transit(each, a, b)
-                begin = max(time, port["out", a]) if a != b else time
-                port["out", a] = begin + wire
-                heapq.heappush(
-                    posts, (begin + latency, next(count), each.receiver, (each, post, wire))
-                )
-                continue
-            begin = max(time, port["in", b]) if a != b else time
-            port["in", b] = begin + wire
-            done = max(begin + wire, begun[rank]) + 2e-7
-            combine = each.size * COMBINE if each.combines else 1e-7
-            if self.fault.kind == "slow host" and case.placement[rank] == self.fault.host:
-                combine *= self.fault.factor
-            applied = max(done, free[rank]) + combine
-            arrived[rank].append(each.step)
-            trigger[rank] = max(trigger[rank], applied)
-            free[rank] = max(free[rank], applied)
-            ends[rank] = max(ends[rank], applied)
-            self._record(number, kind, each, post, post + 1e-7, begun[rank], done, applied)
-            post_next(rank)
-        exits = [end + self._step(rank) for rank, end in enumerate(ends)]
-        for rank in range(self.ranks):
-            self.calls[rank].append(
-                (2, kind.value, 1, 0, number, case.root, self.ranks, size,
-                 _ns(enters[rank]), _ns(exits[rank]), 1, 0, number, 1, 0, 8, rank + 1)
-            )  # fmt: skip
-        return exits
-
-    def _record(
-        self, number: int, named: Kind, each: _Message, post: float, sent: float,
-        expected: float, done: float, applied: float,
-    ) -> None:  # fmt: skip
-        how = int(each.combines)
-        kind = named.value
-        self.transfers[each.sender].append(
-            (1, 0, kind, how, number, each.receiver, each.step, 0, 1, each.size, _ns(post),
-             _ns(sent), _ns(sent), b"")
-        )  # fmt: skip
-        self.transfers[each.receiver].append(
-            (1, 1, kind, how, number, each.sender, each.step, 0, 1, each.size, _ns(expected),
-             _ns(done), _ns(applied), b"")
-        )  # fmt: skip
-
-
-def _in_order(
-    messages: list[_Message], ranks: int
-) -> tuple[list[deque[_Message]], dict[tuple[int, int], int]]:
-    """Returns each rank's sends in order, and how many receives those of a step wait for."""
-    sends: list[deque[_Message]] = [deque() for _ in range(ranks)]
-    receives: list[list[int]] = [[] for _ in range(ranks)]
-    for each in messages:
-        sends[each.sender].append(each)
-        receives[each.receiver].append(each.step)
-    needs = {
-        (rank, each.step): sum(step < each.step for step in receives[rank])
-        for rank in range(ranks) for each in sends[rank]
-    }  # fmt: skip
-    return sends, needs
-
-
-def _ns(seconds: float) -> int:
-    return round(seconds * 1e9) + 10**12

@@ -55,7 +55,7 @@ def run(settings: Settings) -> None:
 
 
 def measure(case: Case, builds: Sequence[Build], settings: Settings) -> Iterator[Twice]:
-    """Each build at dilation d, then each at 2d with the same plan."""
+    """Measures each build at dilation d, then each at 2d with the same plan."""
     with Session(case.scenario, settings.dilation or case.dilation) as session:
         plans = {build.name: session.plan(build, settings.budget) for build in builds}
         first = [versus.measure(session, b, case, plans[b.name], settings) for b in builds]

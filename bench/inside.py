@@ -22,7 +22,7 @@ from thalweg.analysis.tables import Run
 subject = Subject(
     "inside",
     "Verdicts on runs with known faults",
-    ("python/thalweg/analysis", "bench/faulty_runs.py"),
+    ("python/thalweg/analysis", "bench/faulty_runs.py", "bench/faulty_replay.py"),
     ("fault",),
     made="Simulated",
 )

@@ -32,7 +32,7 @@ class Cluster:
     slots: int
     """Ranks on each host."""
     dilation: float
-    """At least as many times as ranks share the lab's core."""
+    """How many times slower the lab is: no less than the number of ranks that share its core."""
     calls: int
 
     @property

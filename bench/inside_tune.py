@@ -72,7 +72,7 @@ def advise(run: Run) -> tuple[Parameters | None, int, float | None]:
     found = next(each for each in tuning.advise(run, SEARCH) if each.kind.name == "allreduce")
     if not found.moves:
         return None, 0, None
-    return tuning.parameters(found.tuned), len(found.moves), found.before / found.after
+    return found.tuned.parameters(), len(found.moves), found.before / found.after
 
 
 def table(parts: Sequence[Part]) -> Table:

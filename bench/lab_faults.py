@@ -23,9 +23,9 @@ from thalweg.analysis.tables import Run
 from thalweg.lab import scenario, scenarios
 
 HOSTS = 4
-"""In each of the two sites."""
+"""Hosts of each of the two sites."""
 LATENCY_MS = 0.5
-"""Between the sites."""
+"""Latency between the sites."""
 DILATION = 8.0
 CALLS = 40
 NETWORK_FAULTS = ("slow link", "saturated trunk")
@@ -43,7 +43,7 @@ class Fault:
     """Hosts whose link is slow."""
     trunk: str = ""
     factor: float = 1.0
-    """By which the link or the trunk is slower."""
+    """How many times slower the link or the trunk is."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class Labs:
     _network: Any = field(default=None)
 
     def run(self, setting: Setting, fault: Fault) -> Run:
-        """Raises LaunchFailedError."""
+        """Runs a program with a fault, and returns its events. Raises LaunchFailedError."""
         network = document(fault)
         if self._session is None or network != self._network:
             self.end()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from bench.builds import Build
 from bench.samples import Cell, Sample, restored
 from bench.summary import Summary, summarise
 
@@ -97,3 +98,19 @@ class Measurement:
             records += [{**labels, **s.raw, "invalid": []} for s in self.valid.get(cell, [])]
             records += [{**labels, **s.raw, "invalid": r} for s, r in self.invalid.get(cell, [])]
         return records
+
+
+@dataclass(frozen=True)
+class OnScenario:
+    """What was measured with one build on one scenario."""
+
+    scenario: str
+    build: Build
+    dilation: float
+    measurement: Measurement
+
+    def raw(self) -> list[dict[str, Any]]:
+        """Returns every sample as kept in a result file."""
+        return self.measurement.raw(
+            scenario=self.scenario, build=self.build.name, dilation=self.dilation
+        )

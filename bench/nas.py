@@ -28,7 +28,7 @@ def sources(names: Sequence[str]) -> list[Path]:
 
 
 def _fetch() -> None:
-    """Has lists of its own: those of most machines know of no sources."""
+    """Downloads the source, with package lists of its own: most machines have none of sources."""
     lists, parts = folder / "lists", folder / "parts"
     for each in (lists / "partial", parts):
         each.mkdir(parents=True, exist_ok=True)

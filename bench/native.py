@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bench import report, sources
 from bench.bars import dilation_disagrees
 from bench.builds import Build
-from bench.measurement import Measurement
+from bench.measurement import OnScenario
 from bench.report import Subject, Table, percent, seconds
 from bench.samples import Cell, native
 from bench.session import Session
@@ -31,13 +30,9 @@ headline = {
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(OnScenario):
     """One build on one scenario."""
 
-    scenario: str
-    build: Build
-    dilation: float
-    measurement: Measurement
     bounds: dict[Cell, float | None]
 
 
@@ -54,12 +49,12 @@ def run(settings: Settings) -> None:
                 fewer = settings.at_twice_the_dilation()
                 again += [_measure(session, build, cells, fewer) for build in settings.builds]
     tables = [_times(results), _dilation(results, again)]
-    data = {"samples": [s for r in [*results, *again] for s in _raw(r)]}
+    data = {"samples": [s for r in [*results, *again] for s in r.raw()]}
     report.finish(settings, subject, tables, data)
 
 
 def all_cells(ranks: int, scenario: str, only: Sequence[int] = ()) -> list[Cell]:
-    """The size of a gather or allgather is that of the whole result, as a vector's."""
+    """Returns all cells; the size of a gather or allgather is that of the whole result."""
     cells = [cell(c, size, ranks) for size in only or sizes for c in collectives]
     return cells + [c for c in headline_cells(scenario) if c not in cells and not only]
 
@@ -121,9 +116,3 @@ def _dilation(results: list[Result], again: list[Result]) -> Table:
             verdict = f"no: {differ}" if differ else "yes"
             table.add(*label, seconds(one.median), seconds(two.median), verdict)
     return table
-
-
-def _raw(result: Result) -> list[dict[str, Any]]:
-    return result.measurement.raw(
-        scenario=result.scenario, build=result.build.name, dilation=result.dilation
-    )

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bench import report, sources
-from bench.builds import Build
-from bench.measurement import Measurement
+from bench.measurement import OnScenario
 from bench.report import Subject, Table, percent, seconds
 from bench.samples import Cell, native
 from bench.session import Session
@@ -44,14 +42,10 @@ class Predicted:
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(OnScenario):
     """One build on one scenario."""
 
-    scenario: str
-    build: Build
-    dilation: float
     predicted: dict[Cell, Predicted]
-    measurement: Measurement
 
 
 def run(settings: Settings) -> None:
@@ -59,7 +53,7 @@ def run(settings: Settings) -> None:
     for scenario in settings.scenarios:
         with Session(scenario, settings.dilation) as session:
             results += _results(session, settings)
-    data = {"samples": [sample for result in results for sample in _raw(result)]}
+    data = {"samples": [sample for result in results for sample in result.raw()]}
     report.finish(settings, subject, [errors(results)], data)
 
 
@@ -87,12 +81,12 @@ def _results(session: Session, settings: Settings) -> list[Result]:
         cells = all_cells(session.ranks, settings.sizes)
         predicted = {cell: predict(net, build.flavour, cell) for cell in cells}
         measured = session.measure(build, cells, settings.repetitions, seed=settings.seed)
-        found.append(Result(session.name, build, session.dilation, predicted, measured))
+        found.append(Result(session.name, build, session.dilation, measured, predicted))
     return found
 
 
 def predict(net: network.Network, library: str, cell: Cell) -> Predicted:
-    """One rank on each host."""
+    """Predicts the native time of a cell, with one rank on each host."""
     ranks = len(net.hosts)
     collective = Collective(parse_kind(cell.collective), ranks, cell.root, cell.size)
     options = planner.Options(library=library, force="native")
@@ -141,9 +135,3 @@ def errors(results: Sequence[Result]) -> Table:
         f"The bar of {percent(least_share)} {verdict}."
     )
     return table
-
-
-def _raw(result: Result) -> list[dict[str, Any]]:
-    return result.measurement.raw(
-        scenario=result.scenario, build=result.build.name, dilation=result.dilation
-    )

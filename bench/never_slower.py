@@ -67,7 +67,7 @@ class Drawn:
     nbytes: int
     root: int
     calls: int
-    """In a row, of each repetition."""
+    """Calls in a row, of each repetition."""
     warm_ups: int
     repetitions: int
 

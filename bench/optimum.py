@@ -133,7 +133,7 @@ class State:
     held: tuple[Held, ...]
 
     def key(self) -> object:
-        """Equal for states from which the same is possible."""
+        """Returns what is equal for states from which the same is possible."""
         held = tuple(
             tuple(tuple(sorted((m, round(t, 9)) for m, t in of.items())) for of in host)
             for host in self.held
@@ -231,7 +231,7 @@ class Search:
         return least
 
     def least_of(self, state: State, host: int, at: int, full: int) -> float:
-        """When all contributions to a segment can be at a host."""
+        """Returns when all contributions to a segment can be at a host, at the earliest."""
         latest = 0.0
         for contributor in (1 << bit for bit in range(len(state.out)) if full >> bit & 1):
             soonest = math.inf

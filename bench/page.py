@@ -41,6 +41,11 @@ class Part:
         }
 
 
+def valid_runs(samples: Sequence[Mapping[str, Any]], variant: str) -> list[Mapping[str, Any]]:
+    """Returns the samples of a variant that aren't invalid."""
+    return [each for each in samples if each["variant"] == variant and not each["invalid"]]
+
+
 class Page:
     """Collects parts, and writes page and raw file with each, in case the run is interrupted.
 

@@ -111,7 +111,7 @@ pages_of: dict[str, dict[str, Sequence[str]]] = {
         "Table II": ("placement", "probe"),
     },
 }
-"""By paper, its figures and tables, and the pages that show what they show."""
+"""Figures and tables of each paper, and the pages that show what they show."""
 
 
 def run(settings: Settings) -> None:

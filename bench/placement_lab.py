@@ -43,6 +43,7 @@ subject = Subject(
         "bench/placement_lab.py",
         "bench/placement_programs.py",
         "bench/uneven.py",
+        "bench/drift.py",
         "python/thalweg/run_placement.py",
     ),
     ("scenario", "time", "build", "program", "size"),
@@ -226,8 +227,8 @@ def _record(session: Session, build: Build, kernel: Kernel) -> Program:
 
 
 def _place(net: Network, program: Program) -> dict[str, Placed]:
-    """The launcher's order stays as in `thalweg run`. Without Scotch where ranks exchange no
-    messages, which it can't map."""
+    """Returns the placements that are compared. The launcher's order stays as in `thalweg run`;
+    Scotch is left out where ranks exchange no messages, which it can't map."""
     silent = not program.matrix.nbytes.any()
     placed = {
         method: mapping.place(net, program.matrix, _slots(net), calls=program.calls, method=method)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bench import uneven
-from bench.page import Part
+from bench.page import Part, valid_runs
 from bench.placement_programs import kernels, lammps
 from bench.report import Table, percent, seconds, times
 from bench.summary import median_interval
@@ -42,7 +42,7 @@ class _Cell:
 
 
 def _cell(part: Part) -> _Cell | None:
-    """None if a placement has no valid run."""
+    """Returns what a part's samples say; None if a placement has no valid run."""
     variants = list(dict.fromkeys(sample["variant"] for sample in part.samples))
     runs = {variant: list(_valid_by_round(part, variant).values()) for variant in variants}
     if not all(runs.values()) or "thalweg" not in runs:
@@ -137,15 +137,11 @@ def _verdicts(cells: Sequence[_Cell]) -> list[str]:
 
 
 def _valid_by_round(part: Part, variant: str) -> dict[int, float]:
-    return {
-        sample["round"]: sample["time"]
-        for sample in part.samples
-        if sample["variant"] == variant and not sample["invalid"]
-    }
+    return {run["round"]: run["time"] for run in valid_runs(part.samples, variant)}
 
 
 def _costs(parts: Sequence[Part]) -> Table:
-    """As CloudMap's Figure 13: only a part of the mapping. And its Figure 2: another time."""
+    """Tables CloudMap's Figure 13, only a part of the mapping, and its Figure 2, another time."""
     shown = (*timed, "intra-only", "inter-only")
     table = Table(
         "Cost over that of a random placement (CloudMap's Figure 13)",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from bench import report, sources
 from bench.builds import Build
-from bench.measurement import Measurement
+from bench.measurement import Measurement, OnScenario
 from bench.report import Subject, Table, percent, seconds
 from bench.samples import Cell, native, thalweg
 from bench.session import Session, with_thalweg
@@ -27,15 +26,11 @@ most_regret = 0.10
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(OnScenario):
     """One build on one scenario: what was predicted for each cell, and measured."""
 
-    scenario: str
-    build: Build
-    dilation: float
     predicted: dict[Cell, float]
     chosen: dict[Cell, str]  # thalweg's cells: the variant that its plan stands for
-    measurement: Measurement
 
 
 @dataclass
@@ -56,7 +51,7 @@ def run(settings: Settings) -> None:
         with Session(scenario, settings.dilation) as session:
             results += [measure(session, build, settings) for build in settings.debian_builds()]
     tables = [errors(results), regrets(results)]
-    data = {"samples": [sample for result in results for sample in _raw(result)]}
+    data = {"samples": [sample for result in results for sample in result.raw()]}
     report.finish(settings, subject(settings), tables, data)
 
 
@@ -77,7 +72,7 @@ def measure(session: Session, build: Build, settings: Settings) -> Result:
     planned = session.plan(build)
     net = network.read(planned.network)
     environment = with_thalweg(build, planned)
-    result = Result(session.name, build, session.dilation, {}, {}, Measurement())
+    result = Result(session.name, build, session.dilation, Measurement(), {}, {})
     for size in settings.sizes or sizes:
         cells = [c for name in collectives for c in _candidates(result, name, size, net)]
         for repetitions, group in _by_repetitions(result, cells, settings.repetitions).items():
@@ -189,9 +184,3 @@ def _medians(result: Result, collective: str) -> dict[Cell, float]:
         and cell.size == small
         and result.measurement.complete(cell)
     }
-
-
-def _raw(result: Result) -> list[dict[str, Any]]:
-    return result.measurement.raw(
-        scenario=result.scenario, build=result.build.name, dilation=result.dilation
-    )

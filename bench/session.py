@@ -308,7 +308,7 @@ def _samples(output: Path) -> list[Sample]:
 
 
 def _scratch_folder() -> Path:
-    """Beside the sources: hosts of a lab have temporary folders of their own."""
+    """Makes a folder beside the sources: hosts of a lab have temporary folders of their own."""
     parent = machine.repository / ".cache" / "bench"
     parent.mkdir(parents=True, exist_ok=True)
     return Path(tempfile.mkdtemp(dir=parent))

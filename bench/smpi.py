@@ -41,6 +41,7 @@ thalweg = "Thalweg"
 selectors = ("mpich", "ompi")
 flat = "mpich, no levels"
 variants = (*selectors, flat, thalweg)
+packages = "SimGrid (libsimgrid-dev)"
 longest = 600  # seconds of a simulation
 unknowns = 1024  # of CG
 most_planned = 16  # ranks; plans for more have the effort `estimate`
@@ -78,8 +79,15 @@ class Program:
             return nas.sources(["is.c", "nas_common.c"])
         return [machine.repository / "examples" / f"{self.example}.cpp"]
 
+    def words(self, ranks: int) -> list[str]:
+        """Returns the arguments for a number of ranks."""
+        return self.filled(self.arguments, ranks).split()
+
     def filled(self, text: str, ranks: int) -> str:
-        """Many ranks have shorter messages: each rank holds all of it, and cuts it less."""
+        """Returns a text with what depends on the number of ranks filled in.
+
+        Many ranks have shorter messages: each rank holds all of it, and cuts it less.
+        """
         message = 1_000_000 if ranks <= most_planned else 131_072
         # The vector is cut into parts that are as long on all ranks.
         vector = 8 * ranks * math.ceil(unknowns / ranks)
@@ -148,7 +156,7 @@ def run(settings: Settings) -> None:
 
 
 def variants_of(case: Case) -> list[str]:
-    """What is compared."""
+    """Returns the variants that are compared in a case."""
     return [*(selectors if case.ranks <= most_selected else ()), flat, thalweg]
 
 
@@ -158,21 +166,21 @@ def build(program: Program, folder: Path) -> dict[bool, Path]:
     for path in program.sources():
         objects.append(folder / f"{path.stem}.o")
         compiler = ["smpicxx", "-std=c++20"] if path.suffix == ".cpp" else ["smpicc", "-w"]
-        _call([*compiler, "-O2", "-c", path, "-o", objects[-1]])
+        call([*compiler, "-O2", "-c", path, "-o", objects[-1]], packages)
     found = {}
     for planned in (False, True):
         found[planned] = folder / f"{objects[0].stem}-{'thalweg' if planned else 'plain'}"
         runtime = paths.simulated_runtime() if planned else []
-        _call(["smpicxx", "-s", *objects, *runtime, "-o", found[planned]])
+        call(["smpicxx", "-s", *objects, *runtime, "-o", found[planned]], packages)
     return found
 
 
-def native(program: Program, case: Case, variant: str) -> list[str]:
+def native(program: Program, ranks: int, variant: str) -> list[str]:
     """The options that say how native collectives go: of the runtime itself, too, in MPI_Init."""
     if variant in selectors:
         return [f"--cfg=smpi/coll-selector:{variant}"]
     # With a plan, only short broadcasts are native.
-    size = 0 if variant == thalweg else int(program.filled(program.bcast, case.ranks))
+    size = 0 if variant == thalweg else int(program.filled(program.bcast, ranks))
     limits = ((12_288, "binomial_tree"), (524_288, "scatter_rdb_allgather"))
     bcast = next((name for limit, name in limits if size < limit), "scatter_LR_allgather")
     return [
@@ -181,54 +189,73 @@ def native(program: Program, case: Case, variant: str) -> list[str]:
     ]  # fmt: skip
 
 
-def _call(command: Sequence[str | Path]) -> None:
+def call(command: Sequence[str | Path], packages: str) -> None:
+    """Runs a compiler or linker. Raises UserError, which names the packages if it isn't there."""
     try:
         subprocess.run(command, check=True, capture_output=True, text=True)
     except FileNotFoundError:
-        raise UserError("no smpicxx: install SimGrid (libsimgrid-dev)") from None
+        raise UserError(f"no {command[0]}: install {packages}") from None
     except subprocess.CalledProcessError as error:
-        raise UserError(f"{' '.join(map(str, command))} failed: {error.stderr}") from None
+        said = error.stderr[-2000:]
+        raise UserError(f"{' '.join(map(str, command))} failed: {said}") from None
+
+
+class Inputs:
+    """What smpirun reads, as files in a folder: a platform, the hosts of the ranks, a plan."""
+
+    def __init__(self, net: Network, placement: list[int], library: str, folder: Path) -> None:
+        self.plan = folder / "plan.bin"
+        self._folder, self._ranks = folder, len(placement)
+        self._platform, self._hosts = folder / "platform.xml", folder / "hosts"
+        self._platform.write_text("\n".join(export.simgrid(net, of_messages=True)))
+        self._hosts.write_text("".join(f"{net.hosts[host].name}\n" for host in placement))
+        begin = time.monotonic()
+        search = plans.Search("normal" if self._ranks <= most_planned else "estimate")
+        table = plans.Setting(net, placement, library, search).table(kinds)
+        plans.write_table(self.plan, net, library, table)
+        self.planning = time.monotonic() - begin
+        """Seconds."""
+
+    def command(self, program: Program, built: Path, chosen: Sequence[str]) -> list[str]:
+        """Returns the command that simulates a program with these options of SMPI."""
+        command = [
+            "smpirun", "-np", self._ranks, "-platform", self._platform, "-hostfile", self._hosts,
+            *chosen, built, *program.words(self._ranks),
+        ]  # fmt: skip
+        return list(map(str, command))
+
+    def environment(self, *, planned: bool) -> dict[str, str]:
+        """Returns the environment of that command, for a program with the runtime or without."""
+        plan = {"THALWEG_PLAN": str(self.plan)} if planned else {}
+        return os.environ | {"TMPDIR": str(self._folder)} | plan
 
 
 class Setting:
-    """The platform, the hosts of the ranks and the plan of a case, as files."""
+    """A case in which programs are simulated."""
 
     def __init__(self, case: Case, folder: Path) -> None:
-        self._case = case
+        self._case, self._folder = case, folder
         net = network_of(case)
         hosts = len(net.hosts)
         placement = [rank * hosts // case.ranks for rank in range(case.ranks)]
         if case.ranks < hosts:
             placement = list(range(case.ranks))
-        self._platform, self._hosts, self._plan = (
-            folder / name for name in ("platform.xml", "hosts", "plan.bin")
-        )
-        self._folder = folder
-        self._platform.write_text("\n".join(export.simgrid(net, of_messages=True)))
-        self._hosts.write_text("".join(f"{net.hosts[host].name}\n" for host in placement))
-        begin = time.monotonic()
         library = plans.known_library(net, None, case.network)
-        search = plans.Search("normal" if case.ranks <= most_planned else "estimate")
-        table = plans.Setting(net, placement, library, search).table(kinds)
-        plans.write_table(self._plan, net, library, table)
-        self.planning = time.monotonic() - begin
+        self._inputs = Inputs(net, placement, library, folder)
+        self.planning = self._inputs.planning
 
     def simulate(self, program: Program, variant: str, built: dict[bool, Path]) -> Run:
         """Runs a program under smpirun."""
         planned, ranks = variant == thalweg, self._case.ranks
-        arguments = program.filled(program.arguments, ranks).split()
-        command = [
-            "smpirun", "-np", str(ranks), "-platform", self._platform, "-hostfile", self._hosts,
-            *options, *native(program, self._case, variant), built[planned], *arguments,
-        ]  # fmt: skip
-        environment = os.environ | {"TMPDIR": str(self._folder)}
-        environment |= {"THALWEG_PLAN": str(self._plan)} if planned else {}
+        chosen = [*options, *native(program, ranks, variant)]
+        command = self._inputs.command(program, built[planned], chosen)
         begin = time.monotonic()
         log = self._folder / "log"
         with log.open("w") as output:
             process = subprocess.Popen(
-                ["timeout", str(longest), *map(str, command)],
-                env=environment, stdout=output, stderr=subprocess.STDOUT,
+                ["timeout", str(longest), *command],
+                env=self._inputs.environment(planned=planned),
+                stdout=output, stderr=subprocess.STDOUT,
             )  # fmt: skip
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
@@ -236,7 +263,7 @@ class Setting:
         text = log.read_text()
         found = re.search(r"Simulated time: ([0-9.e+-]+) seconds", text)
         if process.returncode not in (0, 124) or (not found and process.returncode == 0):
-            raise UserError(f"{' '.join(map(str, command))} failed:\n{text[-2000:]}")
+            raise UserError(f"{' '.join(command)} failed:\n{text[-2000:]}")
         simulated = float(found[1]) if found else None
         console.print(f"{program.name}, {ranks} ranks, {variant}: {simulated} ({wall:.0f} s)")
         return Run(program.name, variant, simulated, wall, usage.ru_maxrss * 1024)

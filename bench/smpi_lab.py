@@ -19,12 +19,12 @@ from typing import Any
 
 from bench import machine, smpi_model, sources
 from bench.builds import Build
-from bench.page import Page, Part, Record
+from bench.page import Page, Part, Record, valid_runs
 from bench.progress import Progress
 from bench.report import Subject, Table, console, percent, seconds, times
 from bench.session import LaunchFailedError, Planned, Session, with_thalweg
 from bench.settings import Settings
-from bench.smpi_model import Built, Model, Simulated, arguments, programs, seconds_of, variants
+from bench.smpi_model import Built, Model, Simulated, programs, seconds_of, variants
 from thalweg.errors import UserError
 from thalweg.lab import counters, validity
 
@@ -40,7 +40,7 @@ subject = Subject(
 scenario_names = ("cloud", "switches-2x16")
 library = "mpich-4.0"
 least_dilation = 8.0
-"""With it, what ranks and libraries compute on the one core that they share is small."""
+"""The least dilation with which what ranks and libraries compute, on one core, is small."""
 bar = 0.1  # that a simulated time may be off
 most_rounds = 2  # times the repetitions, if runs are invalid
 launch_seconds = 5.0
@@ -121,7 +121,7 @@ class Setting:
         with self._session as session:
             for program, files in self._built.items():
                 words = [
-                    str(files[smpi_model.lab]), *arguments(programs[program], session.ranks)
+                    str(files[smpi_model.lab]), *programs[program].words(session.ranks)
                 ]  # fmt: skip
                 with progress.part(part_name(name, program)):
                     samples = in_turn(
@@ -180,7 +180,7 @@ def sample(
 
 def valid(samples: Sequence[Mapping[str, Any]], variant: str) -> list[float]:
     """Returns the times of a variant's valid runs."""
-    return [s["time"] for s in samples if s["variant"] == variant and not s["invalid"]]
+    return [run["time"] for run in valid_runs(samples, variant)]
 
 
 # The page ---------------------------------------------------------------------------------------

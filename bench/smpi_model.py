@@ -7,22 +7,21 @@ latencies, and a rate is that of Ethernet frames, of which payload is a part.
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench import families, machine, smpi
 from bench.report import console, seconds
-from bench.smpi import Case, Program
-from thalweg import export, paths, plans
+from bench.smpi import Program
+from thalweg import paths
 from thalweg.errors import UserError
 from thalweg.lab.scenario import Scenario
 
 library = "mpich"
+packages = f"{smpi.packages} and MPICH (libmpich-dev)"
 lab, native, thalweg = "lab", "native", "thalweg"
 """A program's builds: for MPICH, and for SMPI without and with the runtime."""
 variants = {native: smpi.flat, thalweg: smpi.thalweg}
@@ -58,7 +57,7 @@ class Compilers:
         for path in sources:
             found.append(folder / f"{path.stem}.o")
             compiler = self.cpp if path.suffix == ".cpp" else self.c
-            call([*compiler, "-O2", "-c", path, "-o", found[-1]])
+            smpi.call([*compiler, "-O2", "-c", path, "-o", found[-1]], packages)
         return found
 
 
@@ -89,7 +88,7 @@ def build(program: Program, folder: Path) -> Built:
 
 def linked(linker: str, objects: Sequence[Path], name: str) -> Path:
     program = objects[0].with_name(f"{objects[0].stem}-{name}")
-    call([linker, "-s", *objects, *wrapped, "-o", program])
+    smpi.call([linker, "-s", *objects, *wrapped, "-o", program], packages)
     return program
 
 
@@ -103,18 +102,6 @@ def without_smpi(folder: Path) -> Path:
         (found / name).parent.mkdir(parents=True, exist_ok=True)
         (found / name).write_text(text)
     return found
-
-
-def call(command: Sequence[str | Path]) -> None:
-    try:
-        subprocess.run(command, check=True, capture_output=True, text=True)
-    except FileNotFoundError:
-        raise UserError(
-            f"no {command[0]}: install SimGrid (libsimgrid-dev) and MPICH (libmpich-dev)"
-        ) from None
-    except subprocess.CalledProcessError as error:
-        said = error.stderr[-2000:]
-        raise UserError(f"{' '.join(map(str, command))} failed: {said}") from None
 
 
 def seconds_of(said: str, what: str) -> float:
@@ -136,41 +123,26 @@ class Simulated:
 
 
 class Model:
-    """The platform, the hosts of the ranks and the plan of a scenario, as files in a folder."""
+    """Simulates programs on the network of a scenario, by files in a folder."""
 
     def __init__(self, truth: Scenario, folder: Path) -> None:
         net = truth.network
         net.message_costs = {library: families.costs[library]}
         self.ranks = len(net.hosts)
-        self._platform, self._hosts, self.plan = (
-            folder / name for name in ("platform.xml", "hosts", "plan.bin")
-        )
-        self._folder = folder
-        self._platform.write_text("\n".join(export.simgrid(net, of_messages=True)))
-        self._hosts.write_text("".join(f"{host.name}\n" for host in net.hosts))
-        begin = time.monotonic()
-        search = plans.Search("normal" if self.ranks <= smpi.most_planned else "estimate")
-        table = plans.Setting(net, list(range(self.ranks)), library, search).table(smpi.kinds)
-        plans.write_table(self.plan, net, library, table)
-        console.print(f"planned for {truth.name} in {seconds(time.monotonic() - begin)}")
+        self._inputs = smpi.Inputs(net, list(range(self.ranks)), library, folder)
+        self.plan = self._inputs.plan
+        console.print(f"planned for {truth.name} in {seconds(self._inputs.planning)}")
 
     def simulate(self, program: Program, variant: str, built: Path) -> Simulated:
-        """Raises UserError."""
-        case = Case("", self.ranks)
-        command = [
-            "timeout", smpi.longest, "smpirun", "-np", self.ranks, "-platform", self._platform,
-            "-hostfile", self._hosts, *options(), *smpi.native(program, case, variants[variant]),
-            built, *arguments(program, self.ranks),
-        ]  # fmt: skip
-        environment = os.environ | {"TMPDIR": str(self._folder)}
-        environment |= {"THALWEG_PLAN": str(self.plan)} if variant == thalweg else {}
-        done = subprocess.run(
-            list(map(str, command)), env=environment, capture_output=True, text=True, check=False
-        )
+        """Runs a program under smpirun. Raises UserError."""
+        chosen = [*options(), *smpi.native(program, self.ranks, variants[variant])]
+        command = ["timeout", str(smpi.longest), *self._inputs.command(program, built, chosen)]
+        environment = self._inputs.environment(planned=variant == thalweg)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         said = done.stdout + done.stderr
         computing = re.search(r"([0-9.e+-]+) seconds were actual computation", said)
         if done.returncode or not computing:
-            raise UserError(f"{' '.join(map(str, command))} failed:\n{said[-2000:]}")
+            raise UserError(f"{' '.join(command)} failed:\n{said[-2000:]}")
         try:
             found = Simulated(seconds_of(said, program.name), float(computing[1]))
         except ValueError as wrong:
@@ -179,12 +151,8 @@ class Model:
         return found
 
 
-def arguments(program: Program, ranks: int) -> list[str]:
-    return program.filled(program.arguments, ranks).split()
-
-
 def options() -> list[str]:
-    """SMPI's: those of `script/bench smpi`, and what is known of the lab besides."""
+    """Returns SMPI's options: those of `script/bench smpi`, and what is known of the lab."""
     costs = families.costs[library]
     ours = ("network/model", "network/latency-factor", "network/bandwidth-factor")
     usual = [each for each in smpi.options if not each.removeprefix("--cfg=").startswith(ours)]

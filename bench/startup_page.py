@@ -5,9 +5,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from bench.page import Part
+from bench.page import Part, valid_runs
 from bench.report import Table
 from bench.summary import median_interval
 
@@ -160,7 +159,7 @@ def _steps_of(part: Part, variant: str) -> Iterator[tuple[float, ...]]:
     start, done, end = (_median(part, alone, key) for key in ("begun", "done", "ended"))
     if start is None or done is None or end is None:
         return
-    for run in _valid(part, variant):
+    for run in valid_runs(part.samples, variant):
         if run["asked"] is None or run["answered"] is None:
             continue
         planning = run.get("planning") or 0.0
@@ -171,12 +170,8 @@ def _steps_of(part: Part, variant: str) -> Iterator[tuple[float, ...]]:
         )  # fmt: skip
 
 
-def _valid(part: Part, variant: str) -> list[Mapping[str, Any]]:
-    return [each for each in part.samples if each["variant"] == variant and not each["invalid"]]
-
-
 def _median(part: Part, variant: str, key: str) -> float | None:
-    found = [float(each[key]) for each in _valid(part, variant)]
+    found = [float(each[key]) for each in valid_runs(part.samples, variant)]
     return statistics.median(found) if found else None
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 RESAMPLES = 2000
-"""For a bootstrap interval."""
+"""Samples that are drawn for a bootstrap interval."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Summary:
 
 
 def summarise(samples: Sequence[float]) -> Summary:
-    """At least one sample. Quartiles are interpolated linearly."""
+    """Summarises one sample or more; quartiles are interpolated linearly. Raises ValueError."""
     if not samples:
         raise ValueError("there is nothing to summarise: no valid sample")
     values = np.asarray(samples, dtype=float)

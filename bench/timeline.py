@@ -14,7 +14,7 @@ from typing import Any
 
 from bench import timeline_runs
 from bench.builds import Build
-from bench.page import Page, Part
+from bench.page import Page, Part, valid_runs
 from bench.progress import Progress
 from bench.report import Subject, Table, seconds, times
 from bench.session import Session
@@ -293,8 +293,7 @@ def _met(ratio: float, epochs: int) -> str:
 def _replaced(part: Part) -> tuple[str, int]:
     """Returns the calls and epochs of the first run until plans for the change held, as text, and
     the epochs; why there are no such plans, and 0."""
-    runs = (s for s in part.samples if s["variant"] == adapt and not s["invalid"])
-    first = next(runs, None)
+    first = next(iter(valid_runs(part.samples, adapt)), None)
     in_step = len(programs[part.labels["collective"]].parts)
     steps = part.facts["calls"]
     why_not = "not noticed"

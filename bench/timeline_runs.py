@@ -13,6 +13,7 @@ from typing import Any
 import thalweg
 from bench import adapt, sources
 from bench.builds import Build
+from bench.page import valid_runs
 from bench.report import console
 from bench.session import Planned, Session, with_thalweg
 from thalweg import network as networks
@@ -39,7 +40,7 @@ class Program:
 
     name: str
     parts: Mapping[str, int]
-    """By collective: how many blocks its size is one of; 0: as many as ranks."""
+    """How many blocks each collective's size is one of; 0: as many as ranks."""
     computing: float = 0.0
     """How long a step computes, over what its collectives take on the network it is planned for."""
 
@@ -155,5 +156,5 @@ def run(
 
 def medians(samples: Sequence[Mapping[str, Any]], variant: str) -> list[float]:
     """Returns the seconds of each phase, medians of a variant's valid runs; none without one."""
-    found = [s["phases"] for s in samples if s["variant"] == variant and not s["invalid"]]
+    found = [run["phases"] for run in valid_runs(samples, variant)]
     return [statistics.median(each) for each in zip(*found, strict=True)]

@@ -6,6 +6,7 @@ import random
 from itertools import product
 from typing import Any
 
+from bench import drift
 from thalweg.lab import scenario
 from thalweg.lab.scenario import Scenario
 from thalweg.network import Network
@@ -14,16 +15,16 @@ HOSTS = 8
 NIC = 200  # Mbit/s
 LEAST_LATENCY = 0.5  # ms
 NARROWEST = 3.0
-"""By how many times the bandwidths of pairs differ, at most."""
+"""The largest ratio of the bandwidths of two pairs."""
 times_of_day = ("morning", "evening")
 spreads = {
     "uneven-pairs": (16.0, False, (5, 13)),
     "uneven-ways": (8.0, True, (34, 0)),
 }
-"""By how many times the latencies of pairs differ, at most; whether those of the two directions
-differ, too; and the seeds of morning and evening. CloudMap's Figure 1 has pairs that take four
-times as long at some times of a day; other clouds have directions that differ (CMPI, section 3.2).
-The seeds are those of 40 for which costs promise most, of lu and of mg."""
+"""The largest ratio of the latencies of two pairs; whether those of the two directions differ, too;
+and the seeds of morning and evening. CloudMap's Figure 1 has pairs that take four times as long at
+some times of a day; other clouds have directions that differ (CMPI, section 3.2). The seeds are
+those of 40 for which costs promise most, of lu and of mg."""
 
 Matrix = list[list[float]]
 
@@ -51,30 +52,29 @@ def _pairs(name: str, time: str) -> tuple[Matrix, Matrix]:
     )
 
 
+def _content(name: str, time: str) -> dict[str, Any]:
+    """Returns the content of a network file: what is there at a time of the day."""
+    latency, bandwidth = _pairs(name, time)
+    rates = {"egress": f"{NIC}Mbps", "ingress": f"{NIC}Mbps"}
+    return {
+        "schema": 1,
+        "hosts": [{"name": f"vm{host}", **rates} for host in range(HOSTS)],
+        "latency": {"unit": "ms", "matrix": latency},
+        "bandwidth": {"unit": "Mbps", "matrix": bandwidth},
+    }
+
+
 def document(name: str) -> dict[str, Any]:
     """Returns the scenario: the morning's network, and a timeline with the evening's."""
-    names = [f"vm{host}" for host in range(HOSTS)]
-    latency, bandwidth = _pairs(name, times_of_day[0])
-    later = _pairs(name, times_of_day[1])
+    morning, evening = (_content(name, time) for time in times_of_day)
     return {
         "schema": 1,
         "name": name,
         "dilation": 8,
-        "network": {
-            "schema": 1,
-            "hosts": [{"name": n, "egress": f"{NIC}Mbps", "ingress": f"{NIC}Mbps"} for n in names],
-            "latency": {"unit": "ms", "matrix": latency},
-            "bandwidth": {"unit": "Mbps", "matrix": bandwidth},
-        },
+        "network": morning,
         "queues": {"ingress": "512KB", "pair": "512KB"},
-        "timeline": [
-            {
-                "at": "1000000s", "from": [names[a]], "to": [names[b]],
-                "latency": f"{later[0][a][b]}ms", "bandwidth": f"{later[1][a][b]}Mbps",
-            }
-            for a, b in product(range(HOSTS), repeat=2) if a != b
-        ],
-    }  # fmt: skip
+        "timeline": drift.step("1000000s", evening),
+    }
 
 
 def cloud(name: str) -> Scenario:
@@ -83,9 +83,6 @@ def cloud(name: str) -> Scenario:
 
 def network(name: str, time: str) -> Network:
     """Returns the network that is there at a time of the day."""
-    found = document(name)
-    latency, bandwidth = _pairs(name, time)
-    found["network"]["latency"]["matrix"] = latency
-    found["network"]["bandwidth"]["matrix"] = bandwidth
-    now: Network = scenario.parse({**found, "timeline": []}).network
+    content = {"network": _content(name, time), "timeline": []}
+    now: Network = scenario.parse(document(name) | content).network
     return now

@@ -116,7 +116,7 @@ def parts(settings: Settings, page: Page) -> Campaign[Asked]:
 
 
 def simulate(settings: Settings) -> None:
-    """The same grid in the simulator, on the networks that the scenarios impose."""
+    """Simulates the same grid, on the networks that the scenarios impose."""
     page = Page(settings, in_simulator, wan_page.simulated)
     for name in settings.scenarios:
         truth = scenario.find(name)

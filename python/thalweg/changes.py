@@ -164,7 +164,7 @@ def replacements(change: Change) -> list[str]:
 
 
 def since(change: Change) -> str:
-    """From when on new plans held."""
+    """Says from when on new plans held."""
     return f"from the communicator's call {change['adopted']} on"
 
 

@@ -170,7 +170,7 @@ class Edge:
     """Text beside the child, by lines."""
     title: str
     down: bool = True
-    """From the parent to the child."""
+    """Whether data goes from the parent to the child."""
     up: bool = False
 
 

@@ -100,7 +100,7 @@ OFF_CORE_NS = 10_000
 """The unit of a call's off_core."""
 _TRANSFER, _CALL = 1, 2
 COLLECTIVES = (*(kind.name for kind in Kind), *neighborhoods)
-"""In the order of the records' numbers."""
+"""Names of collectives, in the order of the records' numbers."""
 
 
 @dataclass(frozen=True)

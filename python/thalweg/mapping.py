@@ -52,7 +52,7 @@ class Mapping:
     """A placement, and what it costs."""
 
     placement: Sequence[int]
-    """By rank: the number of its host in the network."""
+    """The number of each rank's host in the network."""
     cost: Cost
     """Collectives in it are estimated."""
     traffic: TrafficSums
@@ -65,7 +65,7 @@ class Mapping:
 
     @property
     def total(self) -> float:
-        """Its cost by the best that is known of it."""
+        """The placement's cost, by the best that is known of it."""
         return (self.planned or self.cost).total
 
 

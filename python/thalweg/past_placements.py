@@ -37,7 +37,7 @@ class Question:
     """The runs that can be compared."""
 
     program: Sequence[str]
-    """With its arguments."""
+    """The program and its arguments."""
     ranks: int
     launcher: str
     """The form in which the launcher is told a placement: thalweg.launch_files."""
@@ -50,7 +50,7 @@ class Timed:
     """A run that went well."""
 
     hosts: tuple[str, ...]
-    """By rank, without domains."""
+    """Names without domains, by rank."""
     seconds: float
     """Un-dilated, from the launcher's start to its end."""
     cost: float

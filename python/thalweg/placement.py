@@ -31,9 +31,9 @@ class Placed:
     program: Program
     found: Mapping
     others: Dictionary[str, Mapping]
-    """By method."""
+    """Other placements, by the method that found them."""
     cores: Sequence[Core] = ()
-    """By rank; none if it isn't chosen."""
+    """The core of each rank; empty if none is chosen."""
 
     @property
     def hosts(self) -> list[str]:

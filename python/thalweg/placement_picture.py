@@ -27,7 +27,7 @@ class Placed:
 
     name: str
     hosts: Sequence[str]
-    """By rank."""
+    """The host of each rank."""
 
 
 def sites(net: Network) -> dict[str, str]:

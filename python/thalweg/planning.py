@@ -62,7 +62,7 @@ def choose(
     choice = past_placements.prefer(choice, question, net, listed)
     if in_blocks:  # Mapped once more only to say what that costs: no part of the time above.
         began = time.monotonic()
-        free = weighed(run_placement.without_blocks(choice, net, listed), began)
+        free = weighed(run_placement.choose_unrestricted(choice, net, listed), began)
         choice = run_placement.restricted(choice, free)
     for line in run_placement.lines(choice):
         console.note(line)

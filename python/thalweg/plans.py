@@ -110,7 +110,10 @@ class Setting:
         schedule: Schedule | None = None,
         tree: Parameters | None = None,
     ) -> "Plan":
-        """As plan() of this module; `tree` is a declared one (trees.read). Raises UserError."""
+        """Plans as plan() of this module does; `tree` is a declared one (trees.read).
+
+        Raises UserError.
+        """
         if not self.placement:
             raise UserError("there are no ranks to plan for: name a host, or ranks")
         collective = operation.collective(len(self.placement))

@@ -2,23 +2,19 @@
 
 import hashlib
 import math
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg import clocks, record_file, shape
+from thalweg import clocks, record_file, record_rules
 from thalweg.clocks import HostClock
 from thalweg.errors import UserError
-from thalweg.files import is_file, parse_json, read_text
 from thalweg.record_file import RATIOS, SIZE_CLASSES, RankRecord, parts_of
-from thalweg.shape import WHOLE
 
 __all__ = [
     "CALLS",
@@ -31,8 +27,6 @@ __all__ = [
     "Run",
 ]
 
-MOST = 1 << 53
-"""Most messages, and bytes, of a rank: what a double counts exactly."""
 DATATYPES = ("unknown", "predefined", "contiguous", "gaps", "several")
 
 
@@ -80,7 +74,7 @@ class CommunicationMatrix:
     nbytes: NDArray[np.uint64]
     """By pair and size class."""
     phase: NDArray[np.int64]
-    """To how many other ranks the sender had sent before it first sent to this one."""
+    """The number of other ranks to which the sender had sent before it first sent to this one."""
     missing: Sequence[int]
     """Ranks that left no file."""
 
@@ -106,7 +100,7 @@ class OneSided:
 
     ranks: int
     rank: NDArray[np.int64]
-    """That made the accesses."""
+    """The rank that made the accesses."""
     target: NDArray[np.int64]
     writes: NDArray[np.uint64]
     written: NDArray[np.uint64]
@@ -124,7 +118,7 @@ class Run:
     description: Mapping[str, Any]
     """run.json: docs/record.md."""
     parts: Sequence[RankRecord]
-    """By rank, of those that left one."""
+    """The records of the ranks that left one, by rank."""
 
     @property
     def dilation(self) -> float:
@@ -138,7 +132,7 @@ class Run:
 
     @property
     def hosts(self) -> Sequence[str]:
-        """Names, by number."""
+        """The names of the hosts, by number."""
         return list(self.description["hosts"])
 
     @property
@@ -164,7 +158,7 @@ class Run:
 
     @cached_property
     def clocks(self) -> Sequence[HostClock]:
-        """By host."""
+        """The clock of each host."""
         return [
             HostClock(**{name: tuple(values) for name, values in clock.items()})
             for clock in self.description["clocks"]
@@ -319,7 +313,7 @@ def read(folder: Path) -> Run:
 
     Raises UserError if there is none, or a file is foreign, cut off, damaged or of another run.
     """
-    description = _read_description(folder)
+    description = record_rules.read_description(folder)
     parts = [part for path in _files(folder) for part in parts_of(path)]
     if not parts:
         raise UserError(
@@ -327,7 +321,7 @@ def read(folder: Path) -> Run:
             "what the run said of THALWEG_RECORD"
         )
     parts.sort(key=lambda part: part.rank)
-    _check_one_run(folder, description, parts)
+    record_rules.check_one_run(folder, description, parts)
     return Run(folder, description, parts)
 
 
@@ -359,88 +353,6 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _read_description(folder: Path) -> dict[str, Any]:
-    path = folder / "run.json"
-    if not is_file(path):
-        raise UserError(
-            f"{folder}: not a run record; make one with `thalweg run --record {folder}`"
-        )
-    found = parse_json(read_text(path, str(path)), str(path))
-    if not isinstance(found, dict) or found.get("schema") != 1:
-        raise UserError(f"{path}: not the description of a run that this Thalweg can read")
-    lacking = {"run", "ranks", "hosts", "placement", "clocks"} - found.keys()
-    if lacking:
-        raise UserError(
-            f"{path}: no rank has described its run here; look on the machine of world rank 0"
-            if "launch" in found
-            else f'{path}: lacks "{min(lacking)}"; record the run again'
-        )
-    if wrong := shape.fault(found, _DESCRIPTION):
-        raise UserError(f"{path}: {wrong}, as docs/record.md says; record the run again")
-    for name, good in _CHECKS.items():
-        if not good(found):
-            raise UserError(
-                f'{path}: "{name}" must be as docs/record.md says; record the run again'
-            )
-    return found
-
-
-_CLOCK = {"at_ns": [WHOLE], "offset_ns": [WHOLE], "error_ns": [WHOLE]}
-_DESCRIPTION = {
-    "run": str, "ranks": WHOLE, "hosts": [str], "placement": [WHOLE],
-    "clocks": [_CLOCK],
-    "launch?": {"program?": [str], "start?": str}, "command?": [str], "library?": str,
-    "collectives?": [str], "algorithms?": [str], "reasons?": [str],
-}  # fmt: skip
-
-
-def _is_clock(clock: Mapping[str, Any]) -> bool:
-    return len(clock) == len(_CLOCK) and len(set(map(len, clock.values()))) == 1
-
-
-_CHECKS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
-    "run": lambda found: re.fullmatch("[0-9a-f]{1,16}", found["run"]) is not None,
-    "ranks": lambda found: found["ranks"] > 0,
-    "placement": lambda found: (
-        len(found["placement"]) == found["ranks"]
-        and set(found["placement"]) <= set(range(len(found["hosts"])))
-    ),
-    "clocks": lambda found: (
-        len(found["clocks"]) == len(found["hosts"]) and all(map(_is_clock, found["clocks"]))
-    ),
-}
-
-
 def _files(folder: Path) -> list[Path]:
     merged = folder / "record.bin"
     return [*([merged] if merged.exists() else []), *sorted(folder.glob("rank-*.record"))]
-
-
-def _check_one_run(
-    folder: Path, description: Mapping[str, Any], parts: Sequence[RankRecord]
-) -> None:
-    ranks, hosts = description["ranks"], len(description["hosts"])
-
-    def refuse(why: str) -> NoReturn:
-        raise UserError(f"{folder}: {why}; record the run again")
-
-    for part in parts:
-        if int(part.header["run"]) != int(description["run"], 16):
-            raise UserError(
-                f"{folder}: holds files of different runs (rank {part.rank}'s is of another one "
-                "than run.json); give each run a folder of its own"
-            )
-        if part.header["world_size"] != ranks or not 0 <= part.rank < ranks:
-            refuse(f"rank {part.rank} doesn't fit {ranks} ranks")
-        for counted in ("messages", "bytes"):
-            if part.entries[1][counted].astype(float).sum() > MOST:
-                refuse(f"rank {part.rank}'s record counts more than {MOST} {counted}")
-        for to in part.entries[1]["to"]:
-            if not 0 <= to <= ranks:
-                refuse(f"rank {part.rank}'s record names rank {to}, beyond {ranks}")
-        for host in (part.header["host"], *part.entries[3]["host"]):
-            if not 0 <= host < hosts:
-                refuse(f"rank {part.rank}'s record names host {host}, beyond {hosts}")
-    for part, other in pairwise(parts):
-        if part.rank == other.rank:
-            raise UserError(f"{folder}: two records of rank {part.rank}; remove the wrong one")

@@ -117,7 +117,7 @@ class RankRecord:
 
     header: Any
     entries: Mapping[int, NDArray[np.void]]
-    """By kind."""
+    """Entries by their kind."""
 
     @property
     def rank(self) -> int:

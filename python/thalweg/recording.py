@@ -28,7 +28,7 @@ _RANKS = ("rank-*.record", "rank-*.events")
 _OPTION = re.compile(r"-[^-mcXW]*([mcXW])(.*)", re.DOTALL)
 """Options of the Python interpreter, of which the last has a value: there or in the next word."""
 _LONG_OPTION = "--check-hash-based-pycs"
-"""Its only long option that has a value in the next word."""
+"""The interpreter's only long option that has a value in the next word."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Recording:
     network: Path | None
     plan: Path | None
     program: Sequence[str] = ()
-    """With its arguments."""
+    """The program and its arguments."""
     order: Sequence[str] | None = None
     """The host of each rank in the launcher's order, if the ranks are placed otherwise."""
     begin: str = ""

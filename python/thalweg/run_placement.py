@@ -87,20 +87,20 @@ def choose(
     if (known := known_program(program, len(usual), matrix)) is None:
         return None
     source = f"{matrix}" if matrix or not known.run else f"the run of {_when(known.run)}"
-    now, best = _mapped(net, listed, usual, known, "inter-only" if in_blocks else "thalweg")
+    now, best = _usual_and_best(net, listed, usual, known, "inter-only" if in_blocks else "thalweg")
     objection = _objection(now, best, _earlier_seconds(known))
     before = None if objection else in_order(program, usual)
     return Choice(source, known, now, best, objection, before)
 
 
-def without_blocks(choice: Choice, net: Network, listed: Sequence[Host]) -> Choice:
+def choose_unrestricted(choice: Choice, net: Network, listed: Sequence[Host]) -> Choice:
     """Returns what would be chosen if the ranks of a host needn't follow each other."""
-    now, best = _mapped(net, listed, choice.usual.hosts, choice.program, "thalweg")
+    now, best = _usual_and_best(net, listed, choice.usual.hosts, choice.program, "thalweg")
     objection = _objection(now, best, _earlier_seconds(choice.program))
     return replace(choice, usual=now, best=best, objection=objection)
 
 
-def _mapped(
+def _usual_and_best(
     net: Network, listed: Sequence[Host], usual: Sequence[str], known: Program, method: str
 ) -> tuple[Placed, Placed]:
     """Returns the launcher's order and the best placement found."""

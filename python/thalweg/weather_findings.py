@@ -131,7 +131,7 @@ class _Cause:
     kind: _Kind
     name: str
     pairs: frozenset[Pair]
-    """Only pairs that are known."""
+    """The pairs of which something is known."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class JointChange:
     where: str
     """What changed, such as "the egress of n1" or "all pairs of n1"."""
     cause: str
-    """The same for each change of the same host, trunk, sites or pair."""
+    """A key that all changes of one host, trunk, sites or pair have in common."""
     changes: Sequence[PairChange]
 
     @property

@@ -11,13 +11,15 @@ import io
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import fuzz_inputs
-from fuzz_inputs import RANKS, mutated, mutated_bytes, mutated_text, remember
+import fuzzing
+from fuzz_inputs import RANKS
+from fuzzing import Property, mutated, mutated_bytes, mutated_text, remember
 from hypothesis import strategies as st
 from recorded import Recording
 from test_changes import CHANGE
@@ -191,7 +193,7 @@ def check_wisdom(data: bytes) -> None:
     try_commands(files, plan, f"{plan} bcast 64KB")
 
 
-def strategies() -> list[tuple[Callable[[Any], None], st.SearchStrategy[Any]]]:
+def strategies() -> list[Property]:
     matrices = [st.tuples(st.just(name), mutated_text(text)) for name, text in MATRICES.items()]
     return [
         (check_matrices, st.one_of(matrices)),
@@ -214,6 +216,6 @@ def _one_mutated(draw: st.DrawFn, files: dict[str, bytes]) -> Files:
 
 
 if __name__ == "__main__":
-    fuzz_inputs.main(strategies)
+    fuzzing.main(__doc__, strategies)
     for command, seconds in sorted(SLOWEST.items()):
         print(f"{command}: at most {seconds:.2f} s")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from thalweg import events
+from thalweg import events, network
 from thalweg.analysis import tables
 from thalweg.analysis.tables import Names, Run
 from thalweg.collective import Kind
@@ -82,3 +82,19 @@ class Recording:
         summary = {"library": "openmpi", "algorithms": ["drawn"], "reasons": ["off"]}
         (folder / "summary.json").write_text(json.dumps(summary))
         return folder
+
+
+def small_tree(offset: int = 0) -> Recording:
+    """Ranks 1 and 2 below rank 0, an allreduce. `offset` is added to the clock of rank 2."""
+    made = Recording(3)
+    call = made.call(Kind.allreduce, {0: (10, 60), 1: (0, 52), 2: (5 + offset, 49 + offset)})
+    made.message(call, 1, 0, (1, 2), (11, 20), step=0, how=1)
+    made.message(call, 2, 0, (6 + offset, 7 + offset), (11, 30, 33), step=0, how=1)
+    made.message(call, 0, 1, (35, 36), (3, 50), step=1)
+    made.message(call, 0, 2, (37, 38), (8 + offset, 48 + offset), step=1)
+    return made
+
+
+def even(latency: float = 100e-9, rate: float = 1e9) -> dict[str, object]:
+    """Two hosts with 100 ns and a byte a nanosecond."""
+    return {"network": network.even_network(2, latency, rate), "placement": [0, 1]}

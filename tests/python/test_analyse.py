@@ -5,8 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from recorded import Recording
-from test_analysis import small_tree
+from recorded import Recording, small_tree
 
 from thalweg import network, record, runs
 from thalweg.cli import main

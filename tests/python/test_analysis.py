@@ -1,47 +1,30 @@
+"""What the analysis knows of calls: the tables of a run, stages of trees, and critical paths."""
+
 import random
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
-from recorded import Recording
+from recorded import Recording, even, small_tree
 
 from bench import faulty_runs
 from thalweg import network
 from thalweg.analysis import (
-    alike,
     findings,
-    imbalance,
-    links,
-    outliers,
     paths,
     stages,
     tables,
-    verdict,
-    waits,
-    words,
 )
 from thalweg.analysis.tables import Names, Run
 from thalweg.collective import Kind
 from thalweg.errors import UserError
-from thalweg.network import Trunk
 
 BOTH_WAYS = {"allreduce", "barrier"}
 
 
 def nodes_of(run: Run) -> pl.DataFrame:
     return stages.nodes(run, stages.edges(run))
-
-
-def small_tree(offset: int = 0) -> Recording:
-    """Ranks 1 and 2 below rank 0, an allreduce. `offset` is added to the clock of rank 2."""
-    made = Recording(3)
-    call = made.call(Kind.allreduce, {0: (10, 60), 1: (0, 52), 2: (5 + offset, 49 + offset)})
-    made.message(call, 1, 0, (1, 2), (11, 20), step=0, how=1)
-    made.message(call, 2, 0, (6 + offset, 7 + offset), (11, 30, 33), step=0, how=1)
-    made.message(call, 0, 1, (35, 36), (3, 50), step=1)
-    made.message(call, 0, 2, (37, 38), (8 + offset, 48 + offset), step=1)
-    return made
 
 
 # Tables ----------------------------------------------------------------------------------------
@@ -212,11 +195,6 @@ def test_a_slope_says_how_long_a_node_takes_for_each_child() -> None:
 # Critical paths --------------------------------------------------------------------------------
 
 
-def even(latency: float = 100e-9, rate: float = 1e9) -> dict[str, object]:
-    """Two hosts with 100 ns and a byte a nanosecond."""
-    return {"network": network.even_network(2, latency, rate), "placement": [0, 1]}
-
-
 def test_one_message_is_late_entry_own_time_latency_data_and_excess() -> None:
     made = Recording(2)
     call = made.call(Kind.bcast, {0: (50, 60), 1: (0, 400)}, size=200)
@@ -276,188 +254,3 @@ def test_paths_end_whatever_the_clocks_say() -> None:
                     made.message(call, sender, receiver, (times[0], times[1]), (times[2], times[3]))
     found = paths.causes(made.run())
     assert found.select(paths.CAUSES).min().min_horizontal().item() >= 0
-
-
-# Wait states -----------------------------------------------------------------------------------
-
-
-def states(kind: Kind, times: dict[int, tuple[int, int]], root: int = 0) -> dict[object, int]:
-    made = Recording(len(times))
-    made.call(kind, times, root=root, planned=False)
-    found = waits.wait_states(made.run())
-    return {
-        (rank, state): wait
-        for rank, state, wait in found.select("rank", "state", "wait").iter_rows()
-    }
-
-
-def test_wait_states_have_scalascas_names() -> None:
-    late_root = {0: (30, 40), 1: (0, 45), 2: (35, 50)}
-    assert states(Kind.bcast, late_root) == {(1, "Late Broadcast"): 30}
-    assert states(Kind.gather, {0: (0, 60), 1: (20, 30), 2: (40, 50)}) == {(0, "Early Reduce"): 20}
-    assert states(Kind.scan, {0: (30, 40), 1: (0, 45), 2: (35, 50)}) == {(1, "Early Scan"): 30}
-    assert states(Kind.allreduce, {0: (0, 50), 1: (30, 60)}) == {
-        (0, "Wait at N x N"): 30, (1, "N x N Completion"): 10,
-    }  # fmt: skip
-    assert states(Kind.barrier, {0: (0, 50), 1: (30, 60)}) == {
-        (0, "Wait at Barrier"): 30, (1, "Barrier Completion"): 10,
-    }  # fmt: skip
-
-
-def test_a_wait_has_a_culprit_and_a_reason() -> None:
-    made = Recording(3)
-    made.call(Kind.barrier, {0: (0, 10), 1: (0, 10), 2: (0, 25)})
-    made.call(Kind.barrier, {0: (20, 70), 1: (20, 70), 2: (65, 75)})
-    found = waits.wait_states(made.run()).filter(
-        (pl.col("call") == 1) & (pl.col("state") == "Wait at Barrier")
-    )
-    assert found["culprit"].unique().to_list() == [2]
-    assert found["computed"].unique().to_list() == [40 - 10]
-    assert found["came_late"].unique().to_list() == [15]
-
-
-# Imbalance, groups, outliers -------------------------------------------------------------------
-
-
-def test_the_longest_path_of_last_arrivals_leads_to_who_is_waited_for() -> None:
-    made = Recording(4)  # 3 below 1; 1 and 2 below 0
-    for at in range(5):
-        t = 1000 * at
-        late = t + 500  # rank 3's program
-        call = made.call(
-            Kind.allreduce,
-            {0: (t, t + 900), 1: (t, t + 910), 2: (t, t + 910), 3: (late, t + 930)},
-        )
-        made.message(call, 3, 1, (late + 1, late + 2), (t + 1, late + 100), step=0, how=1)
-        made.message(call, 1, 0, (late + 101, late + 102), (t + 1, late + 200), step=1, how=1)
-        made.message(call, 2, 0, (t + 1, t + 2), (t + 1, t + 90), step=1, how=1)
-        made.message(call, 0, 1, (late + 201, late + 202), (t + 1, late + 300), step=2)
-        made.message(call, 0, 2, (late + 203, late + 204), (t + 1, late + 300), step=2)
-        made.message(call, 1, 3, (late + 301, late + 302), (late, late + 400), step=3)
-    run = made.run()
-    graph = imbalance.last_arrivals(run, nodes_of(run), stages.shape_of_calls(run))
-    assert imbalance.longest_paths(graph) == [imbalance.Imbalance(0, 5, (0, 1, 3), (5, 5, 5))]
-    assert imbalance.last_entries(run).filter(pl.col("rank") == 3)["share"].to_list() == [1.0]
-
-
-def test_ranks_are_alike_if_one_call_cannot_tell_them_apart() -> None:
-    rng = np.random.default_rng(1)
-    rows = [
-        (rank, mean + rng.normal(0, 5), 10 + rng.normal(0, 1))
-        for rank, mean in enumerate([100, 100, 200, 101, 200]) for _ in range(50)
-    ]  # fmt: skip
-    table = pl.DataFrame(rows, schema=["rank", "a", "b"], orient="row")
-    found = alike.groups(table, ["a", "b"])
-    assert [group.ranks for group in found] == [(2, 4), (0, 1, 3)]
-    assert all(group.representative in group.ranks for group in found)
-    assert found[0].total == pytest.approx(210, abs=5)
-
-
-def test_outliers_cost_what_they_took_beyond_the_usual() -> None:
-    made = Recording(2)
-    rng = random.Random(1)
-    for at in range(60):
-        took = 100 + rng.randrange(10) + (1000 if at % 20 == 7 else 0)
-        made.call(Kind.barrier, dict.fromkeys(range(2), (10000 * at, 10000 * at + took)))
-    found = outliers.outliers(made.run())
-    assert len(found) == 3
-    assert found["cost"].sum() == pytest.approx(3 * 1000, rel=0.02)
-
-
-@pytest.mark.parametrize("seconds", [0.5, 7.0])
-def test_periods_are_found_where_some_are_missed(seconds: float) -> None:
-    rng = np.random.default_rng(2)
-    times = np.array([at for at in range(40) if at % 7 != 3]) * seconds
-    jitter = rng.normal(0, 0.02 * seconds, len(times))
-    found = outliers.period((times + jitter) * 1e9, np.ones(len(times)))
-    assert found is not None
-    assert found.seconds == pytest.approx(seconds, rel=0.01)
-
-
-def test_random_times_have_no_period() -> None:
-    rng = np.random.default_rng(3)
-    assert all(
-        outliers.period(rng.uniform(0, 1e11, 30), rng.uniform(0, 1, 30)) is None for _ in range(20)
-    )
-
-
-def test_bursts_have_no_period() -> None:
-    rng = np.random.default_rng(4)
-    times = np.concatenate([at + rng.uniform(0, 2e9, 40) for at in (1e10, 2.3e10, 7e10)])
-    assert outliers.period(times, np.ones(len(times))) is None
-
-
-@pytest.mark.parametrize("inside", [False, True])
-def test_a_disturbance_that_returns_has_a_period_wherever_it_strikes(inside: bool) -> None:
-    """Rank 1 stands still for 20 ms each half second: before calls, or in them."""
-    made, rng, t, stands_still_at = Recording(2), random.Random(1), 0, 200_000_000
-    for _ in range(5000):
-        t += 1_000_000 + rng.randrange(50_000)
-        pause = 20_000_000 if t > stands_still_at else 0
-        stands_still_at += 500_000_000 if pause else 0
-        entry = t + (0 if inside else pause) + rng.randrange(5000)
-        post = t + pause + 6000
-        end = post + 50_000 + rng.randrange(2000)
-        call = made.call(Kind.allreduce, {0: (t, end + 200), 1: (entry, end + 200)})
-        made.message(call, 0, 1, (t + 100, t + 200), (post, max(post + 100, t + 50_000)), how=1)
-        made.message(call, 1, 0, (post, post + 100), (t + 100, end), how=1)
-        t = end + 200
-    found = findings.find(made.run())
-    assert found.period is not None
-    assert found.period.seconds == pytest.approx(0.5, rel=0.01)
-    costly = found.outliers.filter(pl.col("cost") > 10e6)
-    assert costly["culprit"].to_list() == [None if inside else 1] * len(costly)
-    assert len(costly) == t // 500_000_000
-    (suspect,) = found.verdict.suspects
-    assert suspect.culprit == "rank 1"
-    assert suspect.fault == ("busy core" if inside else "late rank")
-
-
-# Links and verdicts ----------------------------------------------------------------------------
-
-
-def test_links_are_compared_with_the_network() -> None:
-    made = Recording(2)
-    for at in range(9):
-        t = 10_000 * at
-        call = made.call(Kind.bcast, {0: (t, t + 10), 1: (t, t + 700)}, size=200)
-        made.message(call, 0, 1, (t + 5, t + 6), (t + 5, t + 605), size=200)
-    row = links.ratios(made.run(**even())).row(0, named=True)
-    assert (row["messages"], row["expected"], row["took"]) == (9, 300, 600)
-    assert np.exp(row["log_ratio"]) == pytest.approx(2)
-
-
-def test_a_trunk_is_busy_with_the_messages_of_others() -> None:
-    net = network.even_network(4, 100e-9, 1e9)
-    net.trunks = [Trunk("both", [0, 1], [2, 3], 1e9)]
-    made = Recording(4)
-    call = made.call(Kind.alltoall, dict.fromkeys(range(4), (0, 600)), size=200)
-    made.message(call, 0, 2, (0, 1), (0, 500), size=200)
-    made.message(call, 1, 3, (0, 1), (0, 500), size=200)
-    run = made.run(network=net, placement=[0, 1, 2, 3])
-    messages = links.add_times(run)
-    own = links.expect(run, messages)
-    assert own.busy.tolist() == pytest.approx([200, 200])
-    assert [own.resources[at] for at in own.resource] == ["trunk both"] * 2
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3])
-@pytest.mark.parametrize("kind", faulty_runs.FAULTS)
-def test_verdicts_name_the_culprit(kind: str, seed: int) -> None:
-    case = faulty_runs.simulate(kind, seed)
-    found = verdict.judge(case.run)
-    if kind == "clean":
-        assert not found.suspects
-        assert "Nothing is wrong" in " ".join(words.sentences(found))
-        return
-    first = found.suspects[0]
-    assert (first.fault, first.culprit) == (kind, case.fault.culprit)
-    assert first.culprit in " ".join(words.sentences(found))
-
-
-def test_without_planned_calls_there_is_nothing_to_see() -> None:
-    made = Recording(2)
-    made.call(Kind.barrier, {0: (0, 10), 1: (5, 11)}, planned=False)
-    found = findings.find(made.run())
-    assert "nothing to see" in words.sentences(found.verdict)[0]
-    assert not found.waits.is_empty()

@@ -5,10 +5,10 @@ from dataclasses import asdict
 
 import pytest
 
-from bench import cmpi, cmpi_collectives, cmpi_page, networks
+from bench import cmpi, cmpi_collectives, cmpi_gains, cmpi_page, networks
 from bench.cmpi import Setup
 from bench.cmpi_collectives import Cmpi, Costs, Shape
-from bench.cmpi_page import Times
+from bench.cmpi_gains import Times
 from bench.page import Part
 from thalweg import network, planner
 from thalweg.algorithms import Problem, Skeleton, find
@@ -131,7 +131,7 @@ def times(placement: str, collective: str, slower: float, sweep: str = "bytes") 
 
 def test_losses_are_named() -> None:
     found = [times("block", "bcast", 1.5), times("block", "reduce", 0.5)]
-    table = cmpi_page.losses(found)
+    table = cmpi_gains.losses(found)
     assert ["block", "bcast", "1 of 1", "1.50x", "1.50x", "bytes 1MB"] in table.rows
     assert ["block", "reduce", "0 of 1", "", "", ""] in table.rows
     assert any(
@@ -141,10 +141,10 @@ def test_losses_are_named() -> None:
 
 def test_gains_are_over_the_rival_named() -> None:
     own = [times("random", "bcast", 0.8), times("random", "bcast", 0.8)]
-    assert cmpi_page.gain(own) == pytest.approx(0.2)
-    assert cmpi_page.gain(own, over="flat") == pytest.approx(0.5)
-    assert cmpi_page.gain(own, "ours") == pytest.approx(0.5)
-    assert cmpi_page.placed(own) == ["-", "-", "20 %"]
+    assert cmpi_gains.gain(own) == pytest.approx(0.2)
+    assert cmpi_gains.gain(own, over="flat") == pytest.approx(0.5)
+    assert cmpi_gains.gain(own, "ours") == pytest.approx(0.5)
+    assert cmpi_gains.placed(own) == ["-", "-", "20 %"]
 
 
 def test_the_page_of_a_few_points_is_whole() -> None:

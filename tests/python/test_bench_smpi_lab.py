@@ -67,7 +67,7 @@ def test_the_time_is_what_the_program_printed_unless_it_is_wrong() -> None:
 def test_programs_are_those_of_the_simulation_alone() -> None:
     assert list(smpi_model.programs) == list(smpi_lab.run_seconds)
     assert smpi_lab.chosen(Settings([], programs=["is", "cg"])) == ["cg", "is"]
-    assert smpi_model.arguments(IS, 32) == ["32", "S"]
+    assert IS.words(32) == ["32", "S"]
 
 
 def test_options_replace_those_of_the_model_without_costs() -> None:

@@ -9,7 +9,7 @@ import pytest
 from otf2 import events
 from otf2 import reader as otf2_reader
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2
-from test_analysis import small_tree
+from recorded import small_tree
 
 from bench import faulty_runs
 from thalweg.analysis import tables as analysis_tables

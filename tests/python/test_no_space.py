@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from test_analysis import small_tree
+from recorded import small_tree
 
 from thalweg import network as networks
 from thalweg import probe, weather

@@ -1,8 +1,7 @@
 from pathlib import Path
 
 import pytest
-from recorded import Recording
-from test_analysis import small_tree
+from recorded import Recording, small_tree
 
 from bench import faulty_runs
 from thalweg.analysis import timemaps

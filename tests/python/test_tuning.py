@@ -13,7 +13,8 @@ from thalweg.cli import main
 from thalweg.collective import Kind
 from thalweg.errors import UserError
 from thalweg.network import Host, Network
-from thalweg.tuning import Advice, Tree
+from thalweg.tree_search import LEAST_GAIN, Tree
+from thalweg.tuning import Advice
 
 HOSTS = 12
 ROUNDS = 3
@@ -35,7 +36,7 @@ def simulated(net: Network, kind: str, size: str, tree: Tree, places: list[int])
     operation = operations.make(kind, size, tree.parents.index(-1))
     collective = operation.collective(len(places))
     problem = Problem(collective, net, places)
-    skeleton = algorithms.find(trees.NAME).build(problem, tuning.parameters(tree))
+    skeleton = algorithms.find(trees.NAME).build(problem, tree.parameters())
     found = simulator.simulate(problem, skeleton, simulator.Options(timeline=True))
     made = Recording(len(places))
     for number in range(5):
@@ -101,7 +102,7 @@ def test_what_moves_promise_comes_true_in_the_next_run(kind: str) -> None:
         times.append(found.observed)
         if found.moves:
             assert found.moves[-1].after == pytest.approx(found.after)
-            assert found.after <= found.before * (1 - tuning.LEAST_GAIN)
+            assert found.after <= found.before * (1 - LEAST_GAIN)
         tree = found.tuned
     again = advice(net, kind, "8B", tree)
     assert again.observed == pytest.approx(found.after, rel=1e-3)

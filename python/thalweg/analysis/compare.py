@@ -29,7 +29,7 @@ class Difference:
     a_ns: float
     b_ns: float
     chance: float
-    """With which times of the same distribution differ that much: Mann and Whitney's test."""
+    """The probability that times of one distribution differ that much: Mann and Whitney's test."""
 
     @property
     def ratio(self) -> float:
@@ -58,11 +58,11 @@ class Match:
     """"native" where nothing was planned."""
     calls: tuple[int, int]
     whole: Difference
-    """From the last entry to the last exit."""
+    """The time from the last entry to the last exit."""
     stages: dict[str, Difference]
     """Means over the ranks' paths; empty unless both were trees."""
     parts: tuple[Part, ...]
-    """Those that differ by more than noise, the largest difference first."""
+    """Parts that differ by more than noise, the largest difference first."""
 
 
 @dataclass(frozen=True)

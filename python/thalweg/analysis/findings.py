@@ -38,7 +38,7 @@ class Findings:
     serialisation: pl.DataFrame
     imbalance: list[Imbalance]
     groups: dict[int, list[Group]]
-    """By shape: ranks alike in their causes."""
+    """Ranks alike in their causes, by shape."""
     outliers: pl.DataFrame
     period: Period | None
     links: pl.DataFrame

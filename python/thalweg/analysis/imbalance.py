@@ -14,13 +14,13 @@ class Imbalance:
     shape: int
     calls: int
     path: tuple[int, ...]
-    """From the root to the rank whose program is waited for."""
+    """Ranks from the root to the one whose program is waited for."""
     counts: tuple[int, ...]
     """Last arrivals at each node of the path, of the next one on it, or of the program itself."""
 
     @property
     def share(self) -> float:
-        """In which share of the calls the end of the path was last, at its own node."""
+        """The share of the calls in which the end of the path was last, at its own node."""
         return self.counts[-1] / self.calls if self.calls else 0.0
 
 

@@ -24,13 +24,13 @@ USUAL = 0.1
 
 @dataclass(frozen=True)
 class Expected:
-    """By message, in nanoseconds."""
+    """What each message should take, in nanoseconds."""
 
     latency: Floats
     wire: Floats
     """The message's bytes at its link's rate."""
     busy: Floats
-    """In which other messages held a capacity that the message needs."""
+    """The time in which other messages held a capacity that the message needs."""
     resource: Numbers
     """The capacity that was held longest; -1: none."""
     resources: tuple[str, ...]
@@ -42,7 +42,7 @@ class Expected:
     usual_excess: Floats
     """What the messages of its link usually take beyond the others."""
     most_excess: Floats
-    """And at most, as far as that is nothing unusual."""
+    """What they take beyond the others at most, as far as that is nothing unusual."""
 
 
 def add_times(run: Run) -> pl.DataFrame:
@@ -218,7 +218,8 @@ def held_up(run: Run) -> pl.DataFrame:
 
 
 def eager_limit(run: Run) -> int:
-    """Up to this size a message leaves when it is sent, also if nobody has posted its receive."""
+    """Returns the size up to which a message leaves when it is sent, also if nobody has posted its
+    receive; -1 if it isn't known."""
     costs = run.network.message_costs if run.network is not None else {}
     return costs[run.library].eager_limit if run.library in costs else -1
 

@@ -39,7 +39,7 @@ class Pairs:
 
     ends: Sequence[tuple[str, str]]
     expected: Floats
-    """With what the messages of all pairs have in common."""
+    """Expected times, with what the messages of all pairs have in common."""
     above: Floats
     """The logarithm of what they took over that, from the lower quartile of all pairs on: of their
     median or of their faster messages, whichever is less, for what is slow is so for all."""

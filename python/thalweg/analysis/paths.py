@@ -54,11 +54,11 @@ class _Steps:
     late_rank: Numbers
     """The rank whose own time it is."""
     late_row: Numbers
-    """Its row of the calls."""
+    """That rank's row of the calls."""
     sender: Numbers
     receiver: Numbers
     causes: Floats
-    """By step and cause, without lateness; they add up to end - begin."""
+    """Times by step and cause, without lateness; they add up to end - begin."""
 
 
 def causes(run: Run) -> pl.DataFrame:

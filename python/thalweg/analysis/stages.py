@@ -19,7 +19,7 @@ AT_NODE = ["arrival_wait", "down", "up", "departure_wait"]
 """Stages at a node: the wait for its last contributor, from then to its send to its parent, from
 having the result to its first send, and from then to the contributor's."""
 STAGES = [*AT_NODE[:2], "two_way", *AT_NODE[2:]]
-"""And the latency of the edge to the parent there and back."""
+"""All stages: also the latency of the edge to the parent, there and back."""
 
 _SEGMENT = ["call", "segment"]
 

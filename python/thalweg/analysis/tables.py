@@ -46,7 +46,7 @@ class Run:
     library: str = ""
     """The MPI library, as the network names it."""
     clock_error_ns: float = 0.0
-    """By how much the clocks of two hosts may differ."""
+    """The most that the clocks of two hosts may differ."""
     left_out: int = 0
     """Calls that not all of their ranks have a record of."""
     sites: tuple[str, ...] = field(default=())

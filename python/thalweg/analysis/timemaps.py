@@ -65,7 +65,8 @@ def curves(run: Run, shape: int, *, arrival_wait: bool = True) -> list[Curve]:
 
 
 def curves_of(means: pl.DataFrame, *, arrival_wait: bool = True) -> list[Curve]:
-    """As curves(), from stages.means() of one shape; none if data goes in one direction only."""
+    """Returns what curves() does, from stages.means() of one shape; nothing if data goes in one
+    direction only."""
     means = means.filter(pl.col("up").is_not_null() & pl.col("down").is_not_null())
     path = stages.along_paths(means, ["shape"])
     if not arrival_wait:

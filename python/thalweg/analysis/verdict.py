@@ -32,7 +32,7 @@ SERIAL = 0.02
 HELD_UP = 0.03
 """Least share of its time in calls for which a busy core's rank is held up."""
 CHANCE = 3
-"""So many of a rank's longest delays may be chance."""
+"""How many of a rank's longest delays may be chance."""
 TWICE = 2.0
 """Times as long as any other's must be what a busy core's rank is held up for."""
 
@@ -49,7 +49,7 @@ class Suspect:
     cost_ns: float
     """What it adds to the time of all ranks in planned collectives."""
     share: float
-    """Its part of the time of planned collectives."""
+    """The part of the time of planned collectives that it adds."""
     ranks: tuple[int, ...] = ()
 
     @property
@@ -307,8 +307,8 @@ def _busy_cores(
 def _serialising(
     run: Run, steps: pl.DataFrame, hops: pl.DataFrame, between: Pairs | None
 ) -> list[Suspect]:
-    """A node that serialises takes longer between its sends than others, but not before the
-    first; nor do its messages take longer, as those of a slow host do."""
+    """Returns nodes that serialise. Such a node takes longer between its sends than others, but not
+    before the first; nor do its messages take longer, as those of a slow host do."""
     again = steps.filter(pl.col("again"))
     first = steps.filter(~pl.col("again"))
     if again.is_empty() or first.is_empty():

@@ -58,7 +58,7 @@ def _state(
     calls: pl.DataFrame, name: str, kinds: tuple[str, ...], who: pl.Expr | bool, wait: pl.Expr,
     culprit: pl.Expr,
 ) -> pl.DataFrame:  # fmt: skip
-    """Nobody waits longer than it is in the call."""
+    """Returns the waits of a state; nobody waits longer than it is in the call."""
     waited = pl.min_horizontal(wait, pl.col("exit") - pl.col("enter"))
     return (
         calls.filter(pl.col("kind").is_in(kinds) & who)

@@ -1,6 +1,7 @@
 """A verdict in two or three sentences: what costs most, whose fault it is, and what to do."""
 
-from thalweg.analysis.compare import CHANCE, Difference
+from thalweg import units
+from thalweg.analysis.compare import CHANCE, Difference, Match
 from thalweg.analysis.verdict import Suspect, Verdict
 
 REMEDIES = {
@@ -75,6 +76,11 @@ def _accusation(suspect: Suspect, *, short: bool = False) -> str:
     whose = {"program": "The program is at fault", "network": "The network is at fault"}
     blame = whose.get(suspect.fault_of, "A host is at fault")
     return f"{blame}, not the plans: {subject}, which costs {share}"
+
+
+def name_of(match: Match) -> str:
+    """Returns the calls that two runs have in common, in words."""
+    return f"{match.kind} of {units.size_to_text(match.size)}, {match.ranks} ranks"
 
 
 def verdict_on(each: Difference) -> str:

@@ -10,7 +10,7 @@ from rich.table import Table
 from thalweg import console, runs, units
 from thalweg.analysis import compare as comparison
 from thalweg.analysis.compare import CHANCE, Comparison, Difference, Match
-from thalweg.analysis.words import verdict_on
+from thalweg.analysis.words import name_of, verdict_on
 from thalweg.options import Json
 
 app = typer.Typer(add_completion=False)
@@ -51,7 +51,7 @@ def _text(found: Comparison) -> Iterator[Any]:
     for match in found.matches:
         plans = match.algorithms
         table.add_row(
-            _name(match), f"{match.calls[0]}, {match.calls[1]}",
+            name_of(match), f"{match.calls[0]}, {match.calls[1]}",
             plans[0] if plans[0] == plans[1] else f"{plans[0]} -> {plans[1]}",
             _time(match.whole.a_ns), _time(match.whole.b_ns), verdict_on(match.whole),
         )  # fmt: skip
@@ -67,7 +67,9 @@ def _stages(match: Match) -> Iterator[Any]:
     if not match.stages:
         return
     yield ""
-    table = Table(title=f"Stages of {_name(match)}", title_justify="left", box=None, pad_edge=False)
+    table = Table(
+        title=f"Stages of {name_of(match)}", title_justify="left", box=None, pad_edge=False
+    )
     for at, column in enumerate(("stage", "A", "B", "difference")):
         table.add_column(column, justify="left" if at == 0 else "right")
     for stage, each in match.stages.items():
@@ -79,10 +81,6 @@ def _stages(match: Match) -> Iterator[Any]:
         yield f"{part.stage.replace('_', ' ')} at rank {part.node}: {times}{why}"
     if len(match.parts) > MOST_PARTS:
         yield f"and {len(match.parts) - MOST_PARTS} more (--json has them)"
-
-
-def _name(match: Match) -> str:
-    return f"{match.kind} of {units.size_to_text(match.size)}, {match.ranks} ranks"
 
 
 def _time(nanoseconds: float) -> str:

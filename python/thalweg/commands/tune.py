@@ -60,7 +60,7 @@ def command(
         if better and not no_wisdom:
             tuning.keep(read, better)
     if output:
-        trees.write_parameters(output, tuning.parameters(found[0].tuned))
+        trees.write_parameters(output, found[0].tuned.parameters())
     if json:
         console.show_json(_document(found, kept=bool(better) and not no_wisdom))
         return 0

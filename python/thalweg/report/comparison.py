@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from thalweg import record, units
 from thalweg.analysis import compare, timemaps
-from thalweg.analysis.compare import CHANCE, Comparison, Difference, Match
+from thalweg.analysis.compare import CHANCE, Comparison, Difference
 from thalweg.analysis.tables import Run
-from thalweg.analysis.words import verdict_on
+from thalweg.analysis.words import name_of, verdict_on
 from thalweg.report import elements, record_parts, run_lead, tree_parts
 from thalweg.report.elements import Axis, Block, Layer, Page, Section
 from thalweg.timemap_picture import Configuration
@@ -61,10 +61,6 @@ def page(a: Side, b: Side) -> Page:
         sections,
         warnings,
     )
-
-
-def name_of(match: Match) -> str:
-    return f"{match.kind} of {units.size_to_text(match.size)}, {match.ranks} ranks"
 
 
 def _lead(found: Comparison) -> list[str]:

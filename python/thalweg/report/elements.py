@@ -87,7 +87,7 @@ class Layer:
     name: str
     unit: Unit
     values: NDArray[np.float64]
-    """By row and column; NaN where there is none."""
+    """Values by row and column; NaN where there is none."""
     scale: Scale = "log"
 
 

@@ -1,6 +1,5 @@
 """Puts a page together: the template, its style and scripts, and the data, each once."""
 
-import html
 import json
 import re
 import string
@@ -9,7 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from thalweg import __version__
-from thalweg.drawing import SCALE
+from thalweg.drawing import SCALE, escape
 from thalweg.printable import printable
 from thalweg.report.elements import Page, Section
 
@@ -28,21 +27,21 @@ def write(page: Page) -> str:
         ],
     }
     return string.Template(_asset("page.html")).substitute(
-        title=_escape(page.title),
+        title=escape(page.title),
         style=_asset("page.css"),
-        warnings="".join(f'<p class="warning">{_escape(each)}</p>' for each in page.warnings),
-        lead="".join(f"<p>{_escape(sentence)}</p>" for sentence in page.lead),
+        warnings="".join(f'<p class="warning">{escape(each)}</p>' for each in page.warnings),
+        lead="".join(f"<p>{escape(sentence)}</p>" for sentence in page.lead),
         facts="".join(
-            f"<div><dt>{_escape(name)}</dt><dd>{_escape(value)}<small>{_escape(remark)}</small>"
+            f"<div><dt>{escape(name)}</dt><dd>{escape(value)}<small>{escape(remark)}</small>"
             "</dd></div>"
             for name, value, remark in page.facts
         ),
         links="".join(
-            f'<li><a href="#{name}">{_escape(section.title)}</a></li>'
+            f'<li><a href="#{name}">{escape(section.title)}</a></li>'
             for name, section in zip(ids, page.sections, strict=True)
         ),
-        about="".join(f"<p>{_escape(sentence)}</p>" for sentence in page.about),
-        version=_escape(__version__),
+        about="".join(f"<p>{escape(sentence)}</p>" for sentence in page.about),
+        version=escape(__version__),
         data=as_script(data),
         script="\n".join(_asset(name) for name in SCRIPTS),
     )
@@ -70,10 +69,6 @@ def _printable(data: Any) -> Any:
     if isinstance(data, dict):
         return {key: _printable(value) for key, value in data.items()}
     return [_printable(each) for each in data] if isinstance(data, list | tuple) else data
-
-
-def _escape(text: str) -> str:
-    return html.escape(printable(text))
 
 
 def _asset(name: str) -> str:

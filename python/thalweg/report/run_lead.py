@@ -19,11 +19,11 @@ class Costs:
     """Seconds of a rank, on average over the ranks."""
 
     wall: float
-    """From MPI_Init to MPI_Finalize; 0: not known."""
+    """Seconds from MPI_Init to MPI_Finalize; 0: not known."""
     collectives: float
     planned: float
     compared: float
-    """In planned calls of which the native time is known."""
+    """Seconds in planned calls of which the native time is known."""
     native: float
     """What the MPI library's own are predicted to take for the same."""
     bound: float
