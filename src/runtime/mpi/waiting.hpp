@@ -8,6 +8,11 @@
 
 namespace thalweg::runtime {
 
+/// Returns what observe::monotonic_ns() will be after `seconds`.
+inline std::int64_t end_ns_after(double seconds) {
+  return observe::monotonic_ns() + static_cast<std::int64_t>(seconds * 1e9);
+}
+
 /// Waits until the request is complete, but not longer than until `end_ns` of
 /// observe::monotonic_ns(). Yields meanwhile, since ranks may outnumber the cores. Simulated, it
 /// waits in the MPI library, however long. Returns whether the request is complete without an

@@ -1,15 +1,9 @@
 #include "runtime/setup/agreement.hpp"
 
 #include "runtime/mpi/waiting.hpp"
-#include "runtime/observe/clock.hpp"
 
 namespace thalweg::runtime {
 namespace {
-
-bool wait_for(MPI_Request& request, double seconds) {
-  const std::int64_t end = observe::monotonic_ns() + static_cast<std::int64_t>(seconds * 1e9);
-  return await(request, MPI_STATUS_IGNORE, end);
-}
 
 constexpr const char* field_names[AgreementRecord::fields] = {
     "the library's build", "THALWEG=off", "the thread level given to MPI_Init_thread",
@@ -17,11 +11,6 @@ constexpr const char* field_names[AgreementRecord::fields] = {
     "how the MPI library packs data"};
 
 } // namespace
-
-bool all_present(MPI_Comm comm, double seconds) {
-  MPI_Request request = native.request_null;
-  return native.Ibarrier(comm, &request) == MPI_SUCCESS && wait_for(request, seconds);
-}
 
 Agreement agree(const AgreementRecord& mine, MPI_Comm comm, double seconds) {
   constexpr auto fields = static_cast<std::size_t>(AgreementRecord::fields);
@@ -36,9 +25,8 @@ Agreement agree(const AgreementRecord& mine, MPI_Comm comm, double seconds) {
   Agreement result;
   if (native.Iallreduce(in.data(), least.data(), static_cast<int>(in.size()), native.uint64,
                         native.min, comm, &request) != MPI_SUCCESS ||
-      !wait_for(request, seconds)) {
-    result.reason = Reason::disagreement;
-    result.difference = "whether this library is loaded";
+      !await(request, MPI_STATUS_IGNORE, end_ns_after(seconds))) {
+    result.somebody_is_missing = true;
     return result;
   }
   result.largest_tag = least.back();

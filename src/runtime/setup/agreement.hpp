@@ -20,17 +20,19 @@ struct AgreementRecord {
 
 /// The ranks' result.
 struct Agreement {
-  std::optional<Reason> reason;  ///< why everything is native, if it is
-  std::string difference;        ///< in words; empty if nothing differs
-  std::uint64_t largest_tag = 0; ///< that all ranks may use
+  std::optional<Reason> reason;     ///< why everything is native, if it is
+  bool somebody_is_missing = false; ///< then no rank knows the others' records
+  std::string difference;           ///< in words; empty if nothing differs
+  std::uint64_t largest_tag = 0;    ///< that all ranks may use
 };
 
-/// Whether all ranks of `comm` call this within the time limit. A rank without this library won't,
-/// and must not be waited for indefinitely. Leaves a nonblocking barrier open if not.
-bool all_present(MPI_Comm comm, double seconds);
-
-/// Compares the records of all ranks by one native reduction. Collective; all get the same answer.
-/// If a rank is still missing after `seconds`, the answer is disagreement.
+/// Compares the records of all ranks by one native reduction. Collective; all who get an answer get
+/// the same.
+///
+/// A rank without this library doesn't call this, and must not be waited for indefinitely: somebody
+/// is missing if it takes longer than `seconds`. Then the reduction stays open. As ranks begin to
+/// wait at different times, some may still get an answer when others have given up, so what follows
+/// must be something that all take part in, and that may fail as well.
 Agreement agree(const AgreementRecord& mine, MPI_Comm comm, double seconds);
 
 } // namespace thalweg::runtime

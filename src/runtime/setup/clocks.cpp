@@ -5,6 +5,7 @@
 #include "units/index.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace thalweg::runtime {
 namespace {
@@ -12,10 +13,14 @@ namespace {
 using observe::ClockReading;
 using observe::monotonic_ns;
 
-constexpr int usual_rounds = 10, least_rounds = 3;
-constexpr std::int64_t longest_ns = 30'000'000;
+constexpr int usual_rounds = 10;
+constexpr std::int64_t long_round_ns = 3'000'000;
 
-enum Question : int { what_time, no_more };
+/// What a rank tells rank 0: that it wants to know the time, or, at last, what it made of the answers.
+struct Word {
+  std::int64_t is_last = 0;
+  ClockReading reading{};
+};
 
 void send(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
   MPI_Request request = native.request_null;
@@ -31,36 +36,69 @@ int receive(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Com
   return status.MPI_SOURCE;
 }
 
-/// Answers until none of so many ranks has a question any more.
-void answer(int askers, MPI_Comm comm, int tag) {
+/// Answers until `askers` ranks have told what they made of it. Returns it by their hosts.
+std::vector<ClockReading> answer(int askers, const std::vector<std::int32_t>& hosts,
+                                 std::size_t host_count, MPI_Comm comm, int tag) {
+  std::vector<ClockReading> readings(host_count);
   while (askers > 0) {
-    int question = no_more;
-    const int from = receive(&question, 1, native.integer, MPI_ANY_SOURCE, tag, comm);
+    Word word;
+    const int from = receive(&word, sizeof word, native.byte, MPI_ANY_SOURCE, tag, comm);
     const std::int64_t time_ns = monotonic_ns();
-    if (question == what_time)
+    if (word.is_last == 0) {
       send(&time_ns, 1, native.int64, from, tag, comm);
-    else
-      --askers;
+      continue;
+    }
+    readings[index(hosts[index(from)])] = word.reading;
+    --askers;
   }
+  readings[index(hosts[0])] = {.at_ns = monotonic_ns()};
+  return readings;
 }
 
-ClockReading ask(MPI_Comm comm, int tag) {
-  observe::ClockBounds bounds;
-  std::int64_t begin_ns = 0;
-  for (int round = 0; round < usual_rounds; ++round) {
-    const int question = what_time;
-    std::int64_t there_ns = 0;
-    const std::int64_t before_ns = monotonic_ns();
-    send(&question, 1, native.integer, 0, tag, comm);
-    receive(&there_ns, 1, native.int64, 0, tag, comm);
-    const std::int64_t after_ns = monotonic_ns();
-    bounds.add(before_ns, there_ns, after_ns);
-    if (round == 0) begin_ns = after_ns; // rank 0 may have come late
-    if (round + 1 >= least_rounds && after_ns - begin_ns > longest_ns) break;
+/// Asks `questions` times at once, at most `usual_rounds`. Returns how long the answers took.
+std::int64_t ask(int questions, observe::ClockBounds& bounds, MPI_Comm comm, int tag) {
+  std::array<std::int64_t, usual_rounds> before_ns{}, there_ns{};
+  std::array<MPI_Request, usual_rounds> answers{};
+  const auto count = index(questions);
+  for (std::size_t i = 0; i < count; ++i)
+    native.Irecv(&there_ns[i], 1, native.int64, 0, tag, comm, &answers[i]);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Word question;
+    before_ns[i] = monotonic_ns();
+    send(&question, sizeof question, native.byte, 0, tag, comm);
   }
-  const int question = no_more;
-  send(&question, 1, native.integer, 0, tag, comm);
-  return bounds.reading();
+  std::int64_t after_ns = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    await(answers[i], MPI_STATUS_IGNORE);
+    after_ns = monotonic_ns();
+    bounds.add(before_ns[i], there_ns[i], after_ns);
+  }
+  return after_ns - before_ns.front();
+}
+
+void ask_and_tell(MPI_Comm comm, int tag) {
+  observe::ClockBounds bounds;
+  // The first answer waits until rank 0 is there. Questions that travel together take as long as
+  // one, but get in each other's way.
+  bool together = false;
+  for (int asked = 0; asked < usual_rounds;) {
+    const int questions = together ? usual_rounds - asked : 1;
+    together = ask(questions, bounds, comm, tag) > long_round_ns;
+    asked += questions;
+  }
+  const Word last{.is_last = 1, .reading = bounds.reading()};
+  send(&last, sizeof last, native.byte, 0, tag, comm);
+}
+
+/// Returns the first rank of each host.
+std::vector<std::size_t> first_ranks(const std::vector<std::int32_t>& hosts) {
+  std::vector<std::size_t> first;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    const std::size_t host = index(hosts[rank]);
+    if (host >= first.size()) first.resize(host + 1, hosts.size());
+    first[host] = std::min(first[host], rank);
+  }
+  return first;
 }
 
 } // namespace
@@ -69,25 +107,17 @@ std::vector<ClockReading> compare_clocks(const std::vector<std::int32_t>& hosts,
                                          int tag) {
   int rank = 0;
   native.Comm_rank(comm, &rank);
-  std::vector<std::size_t> first; // rank, by host
-  for (std::size_t i = 0; i < hosts.size(); ++i) {
-    const std::size_t host = index(hosts[i]);
-    if (host >= first.size()) first.resize(host + 1, hosts.size());
-    first[host] = std::min(first[host], i);
-  }
-  const std::size_t self = index(rank);
-  ClockReading own{.at_ns = monotonic_ns()};
+  const std::vector<std::size_t> first = first_ranks(hosts);
+  std::vector<ClockReading> readings(first.size());
   if (rank == 0)
-    answer(static_cast<int>(std::ranges::count_if(
-               first, [&](std::size_t its) { return 0 < its && its < hosts.size(); })),
-           comm, tag);
-  else if (hosts[self] != hosts[0] && first[index(hosts[self])] == self)
-    own = ask(comm, tag);
-  std::vector<ClockReading> all(hosts.size());
-  native.Allgather(&own, sizeof own, native.byte, all.data(), sizeof own, native.byte, comm);
+    readings = answer(static_cast<int>(first.size()) - 1, hosts, first.size(), comm, tag);
+  else if (hosts[index(rank)] != hosts[0] && first[index(hosts[index(rank)])] == index(rank))
+    ask_and_tell(comm, tag);
+  native.Bcast(readings.data(), static_cast<int>(readings.size() * sizeof readings[0]), native.byte,
+               0, comm);
   std::vector<ClockReading> result;
   for (const std::int32_t host : hosts)
-    result.push_back(all[first[index(host)]]);
+    result.push_back(readings[index(host)]);
   return result;
 }
 

@@ -51,12 +51,24 @@ const planner::Table* table_of_world(const Runtime& it) {
   return found == it.plan.tables.end() ? nullptr : &*found;
 }
 
+std::string own_name(const Runtime& it) {
+  const auto& assumed = it.settings.assume_hosts;
+  return assumed.empty() ? host_name() : assumed_names(assumed, it.world_size)[index(it.world_rank)];
+}
+
 /// Whether this rank is on the host where that table has it.
 bool is_in_place(const Runtime& it) {
   const planner::Table* const table = table_of_world(it);
   if (table == nullptr) return false;
-  const std::string own = it.host_names.empty() ? host_name() : it.host_names[index(it.world_rank)];
-  return place({own}, it.plan.network).front() == table->placement[index(it.world_rank)];
+  return place({own_name(it)}, it.plan.network).front() == table->placement[index(it.world_rank)];
+}
+
+std::vector<std::string> names_in(const network::Network& network,
+                                  const network::Placement& placement) {
+  std::vector<std::string> names;
+  for (const network::HostId host : placement)
+    names.push_back(network.hosts[index(host)].name);
+  return names;
 }
 
 /// What a rank has found out about the plan, or what holds for all ranks of that.
@@ -106,12 +118,14 @@ void open_plan(Runtime& it) {
 
 void name_hosts(Runtime& it) {
   const auto& assumed = it.settings.assume_hosts;
-  if (!it.settings.planned && !it.settings.observes()) return;
+  if (!it.host_names.empty()) return;
   if (!assumed.empty())
     it.host_names = assumed_names(assumed, it.world_size);
   else if (it.world_size == 1)
     it.host_names = {host_name()};
-  else if (it.settings.observes())
+  else if (!it.hosts.empty())
+    it.host_names = names_in(it.plan.network, it.hosts);
+  else
     it.host_names = gather_host_names(it.world_size);
 }
 
@@ -122,7 +136,7 @@ void read_plan(Runtime& it) {
     it.hosts = table_of_world(it)->placement;
     return;
   }
-  if (it.host_names.empty()) it.host_names = gather_host_names(it.world_size);
+  name_hosts(it);
   const std::vector<std::string>& names = it.host_names;
   if (!it.has_tables()) it.plan.network = assumed_network(names);
   it.hosts = place(names, it.plan.network);

@@ -5,6 +5,7 @@
 #include "runtime/observe/json_text.hpp"
 #include "runtime/observe/summary.hpp"
 #include "runtime/setup/clocks.hpp"
+#include "runtime/setup/plan.hpp"
 #include "runtime/setup/runtime.hpp"
 #include "units/fields.hpp"
 #include "units/index.hpp"
@@ -324,6 +325,7 @@ void write_summary(Runtime& it) {
 void begin_observation(Runtime& it) {
   if (!it.settings.observes()) return;
   it.observation.begin_time = utc_now();
+  name_hosts(it);
   it.observation.hosts = numbers_of(it.host_names);
   compare(it);
   if (!it.settings.record.empty()) note(it, "THALWEG_RECORD", begin_record(it));

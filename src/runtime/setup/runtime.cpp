@@ -54,13 +54,15 @@ AgreementRecord own_record(MPI_Comm comm) {
   return record;
 }
 
-/// Gives all ranks what rank 0 has, except for the plan. Collective.
-void share_settings(Settings& settings) {
+/// Gives all ranks what rank 0 has, except for the plan. Returns whether all ranks have called this
+/// within the time limit. Collective.
+bool share_settings(Settings& settings, double seconds) {
   std::string bytes = settings.to_bytes();
-  share(bytes, native.comm_world);
+  if (!share_within(seconds, bytes, native.comm_world)) return false;
   std::string plan = std::move(settings.plan);
   settings = Settings::from_bytes(bytes);
   settings.plan = std::move(plan);
+  return true;
 }
 
 bool is_spawned() {
@@ -86,15 +88,16 @@ Obstacle missing_library(const Runtime& it) {
   return obstacle;
 }
 
-/// Gives all ranks the settings of rank 0's environment. Collective.
-void read_settings(Runtime& it) {
+/// Gives all ranks the settings of rank 0's environment. Returns whether all have called this within
+/// the time limit. Collective, except for a single rank.
+bool read_settings(Runtime& it, double seconds) {
   if (it.world_rank == 0) {
     it.settings = Settings::from_environment();
     for (const std::string& remark : it.settings.remarks)
       say(remark);
     if (it.world_size > 1) open_plan(it);
   }
-  if (it.world_size > 1) share_settings(it.settings);
+  return it.world_size == 1 || share_settings(it.settings, seconds);
 }
 
 /// Returns why nothing can be planned by the settings, if nothing can.
@@ -138,11 +141,11 @@ std::optional<Obstacle> obstacle_in_plan(Runtime& it) {
 /// single rank. All ranks get the same result, except for the text.
 std::optional<Obstacle> prepare(Runtime& it) {
   if (is_spawned()) return Obstacle{Reason::spawned, "a spawned world isn't planned for"};
+  const double seconds = seconds_of_patience();
   Agreement agreement;
   if (it.world_size > 1) {
-    const double seconds = seconds_of_patience();
-    if (!all_present(native.comm_world, seconds)) return missing_library(it);
-    agreement = agree(own_record(native.comm_world), native.comm_world, 2 * seconds);
+    agreement = agree(own_record(native.comm_world), native.comm_world, seconds);
+    if (agreement.somebody_is_missing) return missing_library(it);
   } else if (switched_off()) {
     agreement.reason = Reason::off;
   }
@@ -151,8 +154,8 @@ std::optional<Obstacle> prepare(Runtime& it) {
   if (agreement.reason == Reason::off) return Obstacle{Reason::off};
   it.largest_tag = static_cast<int>(agreement.largest_tag) - 1; // the last one is for clocks
 
-  read_settings(it);
-  name_hosts(it);
+  // Twice the time: a rank that has the others' records waits for those that give up.
+  if (!read_settings(it, 2 * seconds)) return missing_library(it);
   if (agreement.reason == Reason::device)
     return Obstacle{Reason::device, "a device library (CUDA, ROCm, Level Zero) is loaded"};
   if (agreement.reason == Reason::datatype)
