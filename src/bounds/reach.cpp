@@ -194,6 +194,13 @@ Distances Reach::distances_to(HostId host) const {
   return result;
 }
 
+std::vector<double> Reach::block_bytes(const collective::Collective& collective) const {
+  std::vector<double> bytes(index(size()));
+  for (collective::Rank rank = 0; rank < collective.ranks; ++rank)
+    bytes[index(host_of_rank[index(rank)])] += static_cast<double>(collective.block_size(rank));
+  return bytes;
+}
+
 std::string Reach::path(HostId from, HostId to) const { return path(from, names[index(to)]); }
 
 std::string Reach::path(HostId from, const std::string& to) const {

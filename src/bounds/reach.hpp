@@ -56,6 +56,9 @@ struct Reach {
   [[nodiscard]] Distances distances_from(HostId host) const;
   [[nodiscard]] Distances distances_to(HostId host) const;
 
+  /// Returns the bytes of the blocks of each host's ranks, one block per rank.
+  [[nodiscard]] std::vector<double> block_bytes(const collective::Collective& collective) const;
+
   /// Names a path for reasons, as without transposition: "west0 -> east0", "egress of west0".
   [[nodiscard]] std::string path(HostId from, HostId to) const;
   [[nodiscard]] std::string path(HostId from, const std::string& to) const;
