@@ -1,6 +1,7 @@
 #include "algorithms/order.hpp"
 
 #include "algorithms/cache.hpp"
+#include "algorithms/used_hosts.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -80,21 +81,14 @@ private:
 Hosts::Hosts(const Network& network, const Placement& placement, Shape shape,
              std::shared_ptr<const network::TrunkSets> trunks)
     : _shape(shape), _trunks(std::move(trunks)) {
-  std::vector<HostId> local(network.hosts.size(), network::no_host);
-  for (Rank rank = 0; std::cmp_less(rank, placement.size()); ++rank) {
-    const HostId host = placement[index(rank)];
-    if (local[index(host)] == network::no_host) {
-      local[index(host)] = count();
-      _hosts.push_back(host);
-      _ranks.emplace_back();
-    }
-    _ranks[index(local[index(host)])].push_back(rank);
-  }
+  UsedHosts used(network, placement);
+  _hosts = std::move(used.hosts);
+  _ranks = std::move(used.ranks);
   _site.assign(_hosts.size(), -1);
   for (std::size_t site = 0; site < network.sites.size(); ++site)
     for (const HostId host : network.sites[site])
-      if (local[index(host)] != network::no_host)
-        _site[index(local[index(host)])] = static_cast<std::int32_t>(site);
+      if (const HostId number = used.number[index(host)]; number != network::no_host)
+        _site[index(number)] = static_cast<std::int32_t>(site);
   for (const network::Trunk& trunk : network.trunks)
     _trunk_inverse.push_back(1 / trunk.capacity.value());
   add_classes(network);

@@ -1,11 +1,13 @@
 #include "algorithms/site_graph.hpp"
 
 #include "algorithms/cache.hpp"
+#include "algorithms/used_hosts.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <utility>
 
 namespace thalweg::algorithms {
 namespace {
@@ -49,16 +51,9 @@ double SiteGraph::latency(HostId from, HostId to) const {
 }
 
 void SiteGraph::add_hosts(const Problem& problem) {
-  std::vector<HostId> local(network.hosts.size(), network::no_host);
-  for (Rank rank = 0; rank < problem.collective.ranks; ++rank) {
-    const HostId host = problem.placement[index(rank)];
-    if (local[index(host)] == network::no_host) {
-      local[index(host)] = size();
-      hosts.push_back(host);
-      ranks.emplace_back();
-    }
-    ranks[index(local[index(host)])].push_back(rank);
-  }
+  UsedHosts used(network, problem.placement);
+  hosts = std::move(used.hosts);
+  ranks = std::move(used.ranks);
 }
 
 void SiteGraph::add_ports() {

@@ -12,15 +12,6 @@ namespace {
 using collective::Collective;
 using collective::Kind;
 
-/// Returns the bytes of the blocks of each host's ranks, one block per rank.
-std::vector<double> blocks_by_host(const Collective& collective, const Reach& reach) {
-  std::vector<double> bytes(index(reach.size()));
-  for (collective::Rank rank = 0; rank < collective.ranks; ++rank)
-    bytes[index(reach.host_of_rank[index(rank)])] +=
-        static_cast<double>(collective.block_size(rank));
-  return bytes;
-}
-
 Exchange exchange(const Collective& collective, const Reach& reach) {
   if (collective.block_sizes.empty()) return {reach.ranks, static_cast<double>(collective.size)};
   network::Matrix<double> bytes(index(reach.size()));
@@ -78,16 +69,16 @@ void add(const Collective& collective, const Reach& reach, Largest& largest) {
   case Kind::reduce:
     return add_bcast(views.backwards(), root, bytes, largest);
   case Kind::scatter:
-    return add_scatter(views.forwards(), root, blocks_by_host(collective, reach), largest);
+    return add_scatter(views.forwards(), root, reach.block_bytes(collective), largest);
   case Kind::gather:
-    return add_scatter(views.backwards(), root, blocks_by_host(collective, reach), largest);
+    return add_scatter(views.backwards(), root, reach.block_bytes(collective), largest);
   case Kind::reduce_scatter: {
-    const std::vector<double> blocks = blocks_by_host(collective, reach);
+    const std::vector<double> blocks = reach.block_bytes(collective);
     add_reduce_scatter(views.forwards(), blocks, largest);
     return add_all_parts(views.backwards(), blocks, largest);
   }
   case Kind::allgather: {
-    const std::vector<double> blocks = blocks_by_host(collective, reach);
+    const std::vector<double> blocks = reach.block_bytes(collective);
     add_reduce_scatter(views.backwards(), blocks, largest);
     return add_all_parts(views.forwards(), blocks, largest);
   }

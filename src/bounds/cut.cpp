@@ -4,8 +4,8 @@
 #include "units/index.hpp"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
+#include <utility>
 
 namespace thalweg::bounds {
 namespace {
@@ -41,101 +41,101 @@ std::vector<std::int32_t> scarcest(const Reach& reach) {
 } // namespace
 
 Cuts::Cuts(const Reach& reach) : _reach(reach) {
+  std::vector<Carrier> carriers;
   network::Matrix<std::int32_t> crossed(index(reach.size()));
   bool several = false;
-  for (const Reach::Trunk& trunk : reach.trunks)
+  for (const Reach::Trunk& trunk : reach.trunks) {
+    carriers.push_back({trunk.from, trunk.to, trunk.capacity});
     for (const HostId from : trunk.from)
       for (const HostId to : trunk.to)
         several |= ++crossed(from, to) > 1;
-  const std::vector<std::int32_t> preferred = several ? scarcest(reach) : std::vector{-1};
-  for (const std::int32_t trunk : preferred)
-    for (const bool separate : {false, true})
-      if (several || !separate) add_graph(trunk, separate);
+  }
+  for (const std::int32_t preferred :
+       several ? scarcest(reach) : std::vector{Crossings::no_trunk}) {
+    const Crossings crossings(carriers, reach.size(), preferred);
+    add_graph(crossings, crossings.hubs(false));
+    if (!several) continue;
+    std::vector<Hub> separate = crossings.hubs(true);
+    if (separate.size() > carriers.size()) add_graph(crossings, std::move(separate));
+  }
 }
 
-void Cuts::add_graph(std::int32_t preferred_trunk, bool separate) {
-  const HostId hosts = _reach.size();
-  const auto trunks = static_cast<std::int32_t>(_reach.trunks.size());
-  const auto out = [&](HostId host) { return hosts + host; };
-  const auto in = [&](HostId host) { return 2 * hosts + host; };
-  // The trunk that counts for a pair's data: the preferred one, else the narrowest.
-  network::Matrix<std::int32_t> trunk_of(index(hosts), -1);
-  std::vector<std::int32_t> by_capacity(index(trunks));
-  std::iota(by_capacity.begin(), by_capacity.end(), 0);
-  std::ranges::stable_sort(by_capacity, [&](std::int32_t a, std::int32_t b) {
-    if ((a == preferred_trunk) != (b == preferred_trunk)) return a == preferred_trunk;
-    return _reach.trunks[index(a)].capacity < _reach.trunks[index(b)].capacity;
-  });
-  std::vector<Hub> hubs;
-  for (const std::int32_t trunk : by_capacity) {
-    std::map<std::vector<char>, std::vector<char>> senders; // by receivers
-    std::vector<char> sends(index(hosts)), receives(index(hosts));
-    for (const HostId from : _reach.trunks[index(trunk)].from) {
-      std::vector<char> own(index(hosts));
-      for (const HostId to : _reach.trunks[index(trunk)].to)
-        if (trunk_of(from, to) < 0) {
-          trunk_of(from, to) = trunk;
-          sends[index(from)] = receives[index(to)] = own[index(to)] = 1;
-        }
-      senders.try_emplace(std::move(own), index(hosts)).first->second[index(from)] = 1;
-    }
-    senders.erase(std::vector<char>(index(hosts)));
-    if (!separate || senders.size() == 1)
-      hubs.push_back({trunk, std::move(sends), std::move(receives), {}});
-    else
-      for (const auto& [to, from] : senders)
-        hubs.push_back({trunk, from, to, {}});
-  }
-  if (separate && hubs.size() <= index(trunks)) return;
-
-  const MaxFlow::Node sink = 3 * hosts + 2 * static_cast<MaxFlow::Node>(hubs.size());
-  for (Hub& hub : hubs)
-    add_latencies(hub);
-  Graph graph{MaxFlow(sink + 1), sink, {}, std::move(hubs)};
-  const auto add = [&](MaxFlow::Node from, MaxFlow::Node to, Resource resource) {
-    graph.flow.add_arc(from, to);
-    graph.resources.push_back(std::move(resource));
-  };
-  for (HostId host = 0; host < hosts; ++host) {
-    const std::string& name = _reach.names[index(host)];
-    add(host, out(host),
-        {_reach.egress_of(name), _reach.egress[index(host)], host, host, -1, -1, true});
-    add(in(host), host, {_reach.ingress_of(name), _reach.ingress[index(host)], host, host, -1, -1});
-  }
-  for (std::size_t i = 0; i < graph.hubs.size(); ++i) {
-    const Hub& each = graph.hubs[i];
-    const Reach::Trunk& t = _reach.trunks[index(each.trunk)];
-    const MaxFlow::Node hub = 3 * hosts + 2 * static_cast<MaxFlow::Node>(i);
-    add(hub, hub + 1,
-        {"trunk " + t.name, t.capacity, -1, -1, each.trunk, static_cast<std::int32_t>(i)});
-    for (HostId host = 0; host < hosts; ++host) {
-      if (each.sends[index(host)])
-        add(out(host), hub, {"", Reach::unlimited, host, -1, each.trunk, -1});
-      if (each.receives[index(host)])
-        add(hub + 1, in(host), {"", Reach::unlimited, -1, host, each.trunk, -1});
-    }
-  }
-  for (HostId from = 0; from < hosts; ++from)
-    for (HostId to = 0; to < hosts; ++to) {
-      if (from == to || trunk_of(from, to) >= 0) continue;
-      const double capacity = _reach.pair(from, to);
-      std::string name;
-      if (capacity < Reach::unlimited) name = "pair " + _reach.path(from, to);
-      add(out(from), in(to), {std::move(name), capacity, from, to, -1, -1});
-    }
-  for (HostId host = 0; host < hosts; ++host)
+/// Nodes: for each host its data, its egress and its ingress; for each hub where data enters and
+/// leaves it; the sink.
+void Cuts::add_graph(const Crossings& crossings, std::vector<Hub> hubs) {
+  const MaxFlow::Node sink = hub_node(hubs.size());
+  Graph graph{MaxFlow(sink + 1), sink, {}, std::move(hubs), {}};
+  add_ports(graph);
+  add_hubs(graph);
+  add_pairs(crossings, graph);
+  for (HostId host = 0; host < _reach.size(); ++host)
     graph.flow.add_arc(host, sink);
   _graphs.push_back(std::move(graph));
 }
 
-void Cuts::add_latencies(Hub& hub) const {
-  hub.latency.assign(index(_reach.size()), Reach::unlimited);
+void Cuts::Graph::add(MaxFlow::Node from, MaxFlow::Node to, Resource resource) {
+  flow.add_arc(from, to);
+  resources.push_back(std::move(resource));
+}
+
+void Cuts::add_ports(Graph& graph) const {
+  for (HostId host = 0; host < _reach.size(); ++host) {
+    const std::string& name = _reach.names[index(host)];
+    graph.add(host, out(host),
+              {.name = _reach.egress_of(name),
+               .capacity = _reach.egress[index(host)],
+               .from = host,
+               .to = host,
+               .sends = true});
+    graph.add(in(host), host,
+              {.name = _reach.ingress_of(name),
+               .capacity = _reach.ingress[index(host)],
+               .from = host,
+               .to = host});
+  }
+}
+
+void Cuts::add_hubs(Graph& graph) const {
+  for (std::size_t i = 0; i < graph.hubs.size(); ++i) {
+    const Hub& hub = graph.hubs[i];
+    const Reach::Trunk& trunk = _reach.trunks[index(hub.trunk)];
+    const MaxFlow::Node entry = hub_node(i), exit = entry + 1;
+    graph.latencies.push_back(latencies_of(hub));
+    graph.add(entry, exit,
+              {.name = "trunk " + trunk.name,
+               .capacity = trunk.capacity,
+               .trunk = hub.trunk,
+               .hub = static_cast<std::int32_t>(i)});
+    for (HostId host = 0; host < _reach.size(); ++host) {
+      if (hub.sends[index(host)] != 0)
+        graph.add(out(host), entry, {.from = host, .trunk = hub.trunk});
+      if (hub.receives[index(host)] != 0)
+        graph.add(exit, in(host), {.to = host, .trunk = hub.trunk});
+    }
+  }
+}
+
+void Cuts::add_pairs(const Crossings& crossings, Graph& graph) const {
   for (HostId from = 0; from < _reach.size(); ++from)
-    for (HostId to = 0; to < _reach.size() && hub.sends[index(from)]; ++to) {
-      if (from == to || !hub.receives[index(to)]) continue;
-      double& least = hub.latency[index(_reach.is_transposed ? from : to)];
+    for (HostId to = 0; to < _reach.size(); ++to) {
+      if (from == to || crossings.trunk(from, to) != Crossings::no_trunk) continue;
+      const double capacity = _reach.pair(from, to);
+      std::string name;
+      if (capacity < Reach::unlimited) name = "pair " + _reach.path(from, to);
+      graph.add(out(from), in(to),
+                {.name = std::move(name), .capacity = capacity, .from = from, .to = to});
+    }
+}
+
+Distances Cuts::latencies_of(const Hub& hub) const {
+  Distances latencies(index(_reach.size()), Reach::unlimited);
+  for (HostId from = 0; from < _reach.size(); ++from)
+    for (HostId to = 0; to < _reach.size() && hub.sends[index(from)] != 0; ++to) {
+      if (from == to || hub.receives[index(to)] == 0) continue;
+      double& least = latencies[index(_reach.is_transposed ? from : to)];
       least = std::min(least, _reach.latency(from, to));
     }
+  return latencies;
 }
 
 Cuts::Ends Cuts::ends_of(const Demand& demand) const {
@@ -157,7 +157,8 @@ Cuts::Ends Cuts::ends_of(const Demand& demand) const {
 double Cuts::latency_of(const Graph& graph, const Resource& resource, const Ends& ends) const {
   const auto before = [&](HostId host) { return ends.before[index(host)]; };
   const auto after = [&](HostId host) { return ends.after[index(host)]; };
-  if (resource.hub >= 0) return latency_of(graph.hubs[index(resource.hub)], ends);
+  if (resource.hub >= 0)
+    return latency_of(graph.hubs[index(resource.hub)], graph.latencies[index(resource.hub)], ends);
   if (resource.trunk < 0 && resource.from == resource.to)
     return before(resource.from) +
            (resource.sends ? ends.after_leaving[index(resource.from)] : after(resource.from));
@@ -177,14 +178,14 @@ double Cuts::latency_of(const Graph& graph, const Resource& resource, const Ends
   return before(resource.from) + nearest_after;
 }
 
-double Cuts::latency_of(const Hub& hub, const Ends& ends) const {
+double Cuts::latency_of(const Hub& hub, const Distances& latencies, const Ends& ends) const {
   const bool backwards = _reach.is_transposed;
   double before = Reach::unlimited, after = Reach::unlimited;
-  for (std::size_t host = 0; host < hub.sends.size(); ++host) {
-    if (hub.sends[host])
-      before = std::min(before, ends.before[host] + (backwards ? hub.latency[host] : 0));
-    if (hub.receives[host])
-      after = std::min(after, ends.after[host] + (backwards ? 0 : hub.latency[host]));
+  for (std::size_t host = 0; host < latencies.size(); ++host) {
+    if (hub.sends[host] != 0)
+      before = std::min(before, ends.before[host] + (backwards ? latencies[host] : 0));
+    if (hub.receives[host] != 0)
+      after = std::min(after, ends.after[host] + (backwards ? 0 : latencies[host]));
   }
   return before + after;
 }

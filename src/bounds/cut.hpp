@@ -1,5 +1,6 @@
 #pragma once
 
+#include "bounds/crossings.hpp"
 #include "bounds/reach.hpp"
 #include "bounds/windows.hpp"
 #include "optimization/max_flow.hpp"
@@ -54,41 +55,45 @@ public:
 
 private:
   struct Resource {
-    std::string name; ///< empty for a resource with latency but no capacity
-    double capacity;
-    HostId from, to;    ///< for a port or pair; equal for a port
-    std::int32_t trunk; ///< or -1
-    std::int32_t hub;   ///< of a trunk itself: its index, or -1
-    bool sends = false; ///< for a port: outgoing
-  };
-  /// A trunk as one of the resources: the hosts that it carries data from and to, all of these to
-  /// all of those if separate.
-  struct Hub {
-    std::int32_t trunk;
-    std::vector<char> sends, receives;
-    /// The least latency to each receiver from a sender or, with time running backwards, from each
-    /// sender to a receiver.
-    Distances latency;
+    std::string name = {}; ///< empty for a resource with latency but no capacity
+    double capacity = Reach::unlimited;
+    HostId from = network::no_host, to = network::no_host; ///< for a port or pair; equal for a port
+    std::int32_t trunk = Crossings::no_trunk;
+    std::int32_t hub = -1; ///< index of the hub that this is, or -1
+    bool sends = false;    ///< for a port: outgoing
   };
   struct Graph {
     MaxFlow flow;
     MaxFlow::Node sink;
     std::vector<Resource> resources; ///< by arc; those of the sinks follow, by host
     std::vector<Hub> hubs;
+    std::vector<Distances> latencies; ///< by hub: latencies_of()
+
+    void add(MaxFlow::Node from, MaxFlow::Node to, Resource resource);
   };
   /// Least latencies from the source, to the nearest sink, and to the nearest sink elsewhere.
   struct Ends {
     Distances before, after, after_leaving;
   };
-  /// @param separate whether hosts whose data a trunk carries to different hosts get a trunk each:
-  /// then no data uses a trunk between hosts whose data it doesn't carry, but the trunk's capacity
-  /// counts several times. Added only if that makes a difference.
-  void add_graph(std::int32_t preferred_trunk, bool separate);
+  void add_graph(const Crossings& crossings, std::vector<Hub> hubs);
+  void add_ports(Graph& graph) const;
+  void add_hubs(Graph& graph) const;
+  /// Adds the pairs whose data crosses no trunk.
+  void add_pairs(const Crossings& crossings, Graph& graph) const;
+  [[nodiscard]] MaxFlow::Node out(HostId host) const { return _reach.size() + host; }
+  [[nodiscard]] MaxFlow::Node in(HostId host) const { return 2 * _reach.size() + host; }
+  /// Returns the node where data enters a hub; it leaves at the next one.
+  [[nodiscard]] MaxFlow::Node hub_node(std::size_t hub) const {
+    return 3 * _reach.size() + 2 * static_cast<MaxFlow::Node>(hub);
+  }
+  /// Returns the least latency to each receiver from a sender or, with time running backwards, from
+  /// each sender to a receiver.
+  [[nodiscard]] Distances latencies_of(const Hub& hub) const;
   [[nodiscard]] Ends ends_of(const Demand& demand) const;
-  void add_latencies(Hub& hub) const;
   [[nodiscard]] double latency_of(const Graph& graph, const Resource& resource,
                                   const Ends& ends) const;
-  [[nodiscard]] double latency_of(const Hub& hub, const Ends& ends) const;
+  [[nodiscard]] double latency_of(const Hub& hub, const Distances& latencies,
+                                  const Ends& ends) const;
   [[nodiscard]] std::string describe(const Graph& graph, const std::vector<MaxFlow::Arc>& cut,
                                      const std::vector<Window>& windows, const Demand& demand,
                                      double bytes, double time) const;

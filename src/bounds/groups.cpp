@@ -3,8 +3,9 @@
 #include "units/index.hpp"
 
 #include <algorithm>
-#include <array>
+#include <map>
 #include <numeric>
+#include <utility>
 
 namespace thalweg::bounds {
 namespace {
@@ -19,6 +20,13 @@ constexpr std::size_t most_slow_sets = 6;
 constexpr double speed_step = 1.15;
 
 double finite(double rate) { return rate < Reach::unlimited ? rate : 0; }
+
+/// Sorts hubs by their first senders, and those of one first sender by trunk.
+void number_by_senders(std::vector<Hub>& hubs) {
+  std::ranges::sort(hubs, {}, [](const Hub& hub) {
+    return std::pair(std::ranges::find(hub.sends, 1) - hub.sends.begin(), hub.trunk);
+  });
+}
 
 } // namespace
 
@@ -48,69 +56,36 @@ void Groups::find_classes() {
         numbers.try_emplace(member[index(host)], static_cast<ClassId>(numbers.size()))
             .first->second);
   _classes = static_cast<ClassId>(numbers.size());
-  _sends_to.assign(_reach.trunks.size(), std::vector<char>(index(_classes)));
-  _receives_from = _sends_to;
-  for (const auto& [of, number] : numbers)
-    for (std::size_t trunk = 0; trunk < _reach.trunks.size(); ++trunk) {
-      _sends_to[trunk][index(number)] = of[2 * trunk];
-      _receives_from[trunk][index(number)] = of[2 * trunk + 1];
+  for (std::size_t trunk = 0; trunk < _reach.trunks.size(); ++trunk) {
+    Carrier carrier{{}, {}, _reach.trunks[trunk].capacity};
+    for (const auto& [of, number] : numbers) {
+      if (of[2 * trunk] != 0) carrier.from.push_back(number);
+      if (of[2 * trunk + 1] != 0) carrier.to.push_back(number);
     }
+    _carriers.push_back(std::move(carrier));
+  }
 }
 
 void Groups::add_graphs() {
-  add_graph(-1, false);
-  add_graph(-1, true);
-  if (_graphs.size() == 1 || _reach.trunks.size() > most_preferred_trunks) return;
-  for (std::size_t trunk = 0; trunk < _reach.trunks.size(); ++trunk)
-    add_graph(static_cast<std::int32_t>(trunk), true);
+  const Crossings narrowest(_carriers, _classes, Crossings::no_trunk);
+  std::vector<Hub> together = narrowest.hubs(false), separate = narrowest.hubs(true);
+  const bool differ = separate.size() > together.size();
+  add_graph(narrowest, std::move(together));
+  if (!differ) return;
+  add_graph(narrowest, std::move(separate));
+  if (_carriers.size() > most_preferred_trunks) return;
+  for (std::size_t trunk = 0; trunk < _carriers.size(); ++trunk) {
+    const Crossings crossings(_carriers, _classes, static_cast<std::int32_t>(trunk));
+    add_graph(crossings, crossings.hubs(true));
+  }
 }
 
 /// Nodes: source, sink; an outgoing and an incoming one per class; two per hub.
-void Groups::add_graph(std::int32_t preferred_trunk, bool separate) {
-  const auto crosses = [&](std::size_t trunk, ClassId from, ClassId to) {
-    return _sends_to[trunk][index(from)] != 0 && _receives_from[trunk][index(to)] != 0;
-  };
-  const auto comes_before = [&](std::size_t a, std::size_t b) {
-    const auto preferred = static_cast<std::size_t>(preferred_trunk);
-    if ((a == preferred) != (b == preferred)) return a == preferred;
-    return _reach.trunks[a].capacity < _reach.trunks[b].capacity;
-  };
-  // The hubs of trunks; if separate, the classes that send to one all send to the same others.
-  std::map<std::pair<std::size_t, std::vector<char>>, std::size_t> hubs;
-  std::vector<std::array<std::size_t, 3>> crossing; // from, to, hub
-  std::vector<std::pair<ClassId, ClassId>> others;
-  std::vector<std::size_t> used;
-  for (ClassId from = 0; from < _classes; ++from) {
-    std::map<std::size_t, std::vector<char>> receivers; // by trunk
-    for (ClassId to = 0; to < _classes; ++to) {
-      std::size_t first = _reach.trunks.size();
-      for (std::size_t trunk = 0; trunk < _reach.trunks.size(); ++trunk)
-        if (crosses(trunk, from, to) &&
-            (first == _reach.trunks.size() || comes_before(trunk, first)))
-          first = trunk;
-      if (first == _reach.trunks.size())
-        others.emplace_back(from, to);
-      else
-        receivers.try_emplace(first, index(_classes)).first->second[index(to)] = 1;
-    }
-    for (const auto& [trunk, to] : receivers) {
-      const auto hub =
-          hubs.try_emplace({trunk, separate ? to : std::vector<char>()}, hubs.size()).first->second;
-      used.push_back(trunk);
-      for (std::size_t each = 0; each < to.size(); ++each)
-        if (to[each] != 0) crossing.push_back({index(from), each, hub});
-    }
-  }
-  std::ranges::sort(used);
-  used.erase(std::unique(used.begin(), used.end()), used.end());
-  if (separate && preferred_trunk < 0 && hubs.size() == used.size()) return;
-
-  const auto out = [](auto of) { return 2 + 2 * static_cast<MaxFlow::Node>(of); };
-  const auto in = [](auto of) { return 3 + 2 * static_cast<MaxFlow::Node>(of); };
-  const auto node = [&](std::size_t hub) {
-    return 2 + 2 * _classes + 2 * static_cast<MaxFlow::Node>(hub);
-  };
-  Graph graph{MaxFlow(node(hubs.size())), {}, std::vector<std::int32_t>(hubs.size())};
+void Groups::add_graph(const Crossings& crossings, std::vector<Hub> hubs) {
+  const auto out = [](ClassId of) { return 2 + 2 * of; };
+  const auto in = [](ClassId of) { return 3 + 2 * of; };
+  const auto node = [&](std::size_t hub) { return out(_classes + static_cast<ClassId>(hub)); };
+  Graph graph{MaxFlow(node(hubs.size())), {}, {}};
   const auto add = [&](MaxFlow::Node from, MaxFlow::Node to, double capacity) {
     graph.flow.add_arc(from, to);
     graph.capacities.push_back(capacity);
@@ -119,16 +94,28 @@ void Groups::add_graph(std::int32_t preferred_trunk, bool separate) {
     add(0, out(of), 0);
   for (ClassId of = 0; of < _classes; ++of)
     add(in(of), 1, 0);
-  for (const auto& [key, hub] : hubs)
-    graph.trunks[hub] = static_cast<std::int32_t>(key.first);
-  for (std::size_t hub = 0; hub < hubs.size(); ++hub)
-    add(node(hub), node(hub) + 1, _reach.trunks[index(graph.trunks[hub])].capacity);
-  for (const auto& [from, to] : others)
-    add(out(from), in(to), Reach::unlimited);
-  for (const auto& [from, to, hub] : crossing) {
-    add(out(from), node(hub), Reach::unlimited);
-    add(node(hub) + 1, in(to), Reach::unlimited);
+  number_by_senders(hubs);
+  for (const Hub& hub : hubs) {
+    add(node(graph.trunks.size()), node(graph.trunks.size()) + 1,
+        _carriers[index(hub.trunk)].capacity);
+    graph.trunks.push_back(hub.trunk);
   }
+  for (ClassId from = 0; from < _classes; ++from)
+    for (ClassId to = 0; to < _classes; ++to)
+      if (crossings.trunk(from, to) == Crossings::no_trunk)
+        add(out(from), in(to), Reach::unlimited);
+  // A class sends to trunks in the trunks' order, however their hubs are numbered.
+  std::vector<std::size_t> by_trunk(hubs.size());
+  std::iota(by_trunk.begin(), by_trunk.end(), 0);
+  std::ranges::stable_sort(by_trunk, {}, [&](std::size_t hub) { return hubs[hub].trunk; });
+  for (ClassId from = 0; from < _classes; ++from)
+    for (const std::size_t hub : by_trunk) {
+      if (hubs[hub].sends[index(from)] == 0) continue;
+      add(out(from), node(hub), Reach::unlimited);
+      for (ClassId to = 0; to < _classes; ++to)
+        if (crossings.trunk(from, to) == hubs[hub].trunk)
+          add(node(hub) + 1, in(to), Reach::unlimited);
+    }
   _graphs.push_back(std::move(graph));
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "bounds/crossings.hpp"
 #include "bounds/reach.hpp"
 #include "bounds/windows.hpp"
 #include "optimization/max_flow.hpp"
 
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -62,8 +62,7 @@ private:
     std::vector<double> capacities;   ///< by arc; the classes' outgoing and incoming arcs first
     std::vector<std::int32_t> trunks; ///< of the arcs that follow
   };
-  /// As Cuts::add_graph(). @param preferred_trunk or -1
-  void add_graph(std::int32_t preferred_trunk, bool separate);
+  void add_graph(const Crossings& crossings, std::vector<Hub> hubs);
   void add_graphs();
   [[nodiscard]] Exit exit(Graph& graph, const Set& set) const;
   void find_sets();
@@ -76,7 +75,7 @@ private:
 
   const Reach& _reach;
   std::vector<ClassId> _class_of;
-  std::vector<std::vector<char>> _sends_to, _receives_from; ///< by trunk, then by class
+  std::vector<Carrier> _carriers; ///< by trunk: between classes
   ClassId _classes = 0;
   std::vector<double> _out, _in; ///< rates by host
   std::vector<Graph> _graphs;

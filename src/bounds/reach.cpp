@@ -51,10 +51,10 @@ Reach::Reach(const Problem& problem, const network::MessageCost& cost)
     : cpu(cost.per_byte.value() > 0 ? 1 / cost.per_byte.value() : unlimited),
       send(cost.send.value()), receive(cost.receive.value()),
       combine_per_byte(cost.combine_per_byte.value()) {
-  std::vector<HostId> local(problem.network.hosts.size(), network::no_host), used;
-  add_hosts(problem, local, used);
-  add_groups(problem.network, local);
-  add_pairs(problem.network, used);
+  const UsedHosts used(problem.network, problem.placement);
+  add_hosts(problem, used);
+  add_groups(problem.network, used.number);
+  add_pairs(problem.network, used.hosts);
   for (HostId host = 0; host < size(); ++host) {
     egress[index(host)] = std::min(egress[index(host)], cpu);
     ingress[index(host)] = std::min(ingress[index(host)], cpu);
@@ -62,28 +62,23 @@ Reach::Reach(const Problem& problem, const network::MessageCost& cost)
   find_distances();
 }
 
-void Reach::add_hosts(const Problem& problem, std::vector<HostId>& local,
-                      std::vector<HostId>& used) {
-  for (const HostId host : problem.placement) {
-    if (local[index(host)] == network::no_host) {
-      const network::Host& of = problem.network.hosts[index(host)];
-      local[index(host)] = size();
-      used.push_back(host);
-      names.push_back(of.name);
-      egress.push_back(of.egress.value());
-      ingress.push_back(of.ingress.value());
-      ranks.push_back(0);
-    }
-    host_of_rank.push_back(local[index(host)]);
-    ++ranks[index(local[index(host)])];
+void Reach::add_hosts(const Problem& problem, const UsedHosts& used) {
+  for (HostId number = 0; number < used.size(); ++number) {
+    const network::Host& host = problem.network.hosts[index(used.hosts[index(number)])];
+    names.push_back(host.name);
+    egress.push_back(host.egress.value());
+    ingress.push_back(host.ingress.value());
+    ranks.push_back(static_cast<std::int64_t>(used.ranks[index(number)].size()));
   }
+  for (const HostId host : problem.placement)
+    host_of_rank.push_back(used.number[index(host)]);
 }
 
-void Reach::add_groups(const network::Network& network, const std::vector<HostId>& local) {
+void Reach::add_groups(const network::Network& network, const std::vector<HostId>& number) {
   const auto in_use = [&](const std::vector<HostId>& group) {
     std::vector<HostId> mine;
     for (const HostId host : group)
-      if (local[index(host)] != network::no_host) mine.push_back(local[index(host)]);
+      if (number[index(host)] != network::no_host) mine.push_back(number[index(host)]);
     return mine;
   };
   for (const network::Trunk& trunk : network.trunks) {
@@ -192,6 +187,13 @@ Distances Reach::distances_to(HostId host) const {
   for (HostId from = 0; from < size(); ++from)
     result.push_back(distance(from, host));
   return result;
+}
+
+std::vector<double> Reach::block_bytes(const collective::Collective& collective) const {
+  std::vector<double> bytes(index(size()));
+  for (collective::Rank rank = 0; rank < collective.ranks; ++rank)
+    bytes[index(host_of_rank[index(rank)])] += static_cast<double>(collective.block_size(rank));
+  return bytes;
 }
 
 std::string Reach::path(HostId from, HostId to) const { return path(from, names[index(to)]); }

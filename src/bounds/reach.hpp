@@ -1,6 +1,7 @@
 #pragma once
 
 #include "algorithms/algorithm.hpp"
+#include "algorithms/used_hosts.hpp"
 
 #include <limits>
 #include <string>
@@ -9,6 +10,7 @@
 namespace thalweg::bounds {
 
 using algorithms::Problem;
+using algorithms::UsedHosts;
 using network::HostId;
 
 /// Least time for anything to get from one host to others, or from others to it: seconds, by host.
@@ -56,6 +58,9 @@ struct Reach {
   [[nodiscard]] Distances distances_from(HostId host) const;
   [[nodiscard]] Distances distances_to(HostId host) const;
 
+  /// Returns the bytes of the blocks of each host's ranks, one block per rank.
+  [[nodiscard]] std::vector<double> block_bytes(const collective::Collective& collective) const;
+
   /// Names a path for reasons, as without transposition: "west0 -> east0", "egress of west0".
   [[nodiscard]] std::string path(HostId from, HostId to) const;
   [[nodiscard]] std::string path(HostId from, const std::string& to) const;
@@ -79,8 +84,9 @@ struct Reach {
 
 private:
   Reach() = default;
-  void add_hosts(const Problem& problem, std::vector<HostId>& local, std::vector<HostId>& used);
-  void add_groups(const network::Network& network, const std::vector<HostId>& local);
+  void add_hosts(const Problem& problem, const UsedHosts& used);
+  /// @param number of each host of the network, or no_host
+  void add_groups(const network::Network& network, const std::vector<HostId>& number);
   void add_pairs(const network::Network& network, const std::vector<HostId>& used);
   void find_distances();
 };

@@ -122,15 +122,6 @@ std::vector<Set> sets_of(const Reach& reach) {
   return sets;
 }
 
-/// Returns the bytes of the blocks of each host's ranks.
-std::vector<double> blocks_of(const Collective& collective, const Reach& reach) {
-  std::vector<double> bytes(index(reach.size()), 0);
-  for (collective::Rank rank = 0; rank < collective.ranks; ++rank)
-    bytes[index(reach.host_of_rank[index(rank)])] +=
-        static_cast<double>(collective.block_size(rank));
-  return bytes;
-}
-
 /// Adds what must come to each set of hosts, or with time running backwards go from it.
 void add(const Collective& collective, const Reach& reach, SlowStart& slow_start) {
   const HostId root = reach.host_of_rank[index(collective.root)];
@@ -139,7 +130,7 @@ void add(const Collective& collective, const Reach& reach, SlowStart& slow_start
                           collective.kind == Kind::allgather ||
                           collective.kind == Kind::reduce_scatter;
   const std::vector<double> blocks =
-      has_blocks ? blocks_of(collective, reach) : std::vector<double>();
+      has_blocks ? reach.block_bytes(collective) : std::vector<double>();
   const std::vector<double> ranks(reach.ranks.begin(), reach.ranks.end());
   const HostId first = reach.is_transposed ? reach.host_of_rank.back() : reach.host_of_rank.front();
   for (const Set& set : sets_of(reach))

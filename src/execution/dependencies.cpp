@@ -4,17 +4,6 @@
 #include <utility>
 
 namespace thalweg::execution {
-namespace {
-
-/// Calls `visit` with each chunk of the ranges.
-template <class Visit>
-void for_each_chunk(std::span<const schedule::Range> what, Visit visit) {
-  for (const schedule::Range& range : what)
-    for (ChunkId i = 0; i < range.count; ++i)
-      visit(range.first + i * range.stride);
-}
-
-} // namespace
 
 DependencyFinder::DependencyFinder(std::span<const Transfer> transfers) : _transfers(transfers) {
   std::size_t registers = 1;

@@ -14,11 +14,7 @@ namespace {
 
 using collective::Kind;
 
-/// The bytes that must leave a group of ranks, and enter it.
-struct Crossing {
-  double out = 0, in = 0;
-};
-
+/// Returns the bytes that must leave a group of ranks, and enter it.
 /// @param inside ranks of the group, of `ranks`
 Crossing crossing(const Call& call, double inside, double ranks, bool has_root) {
   const auto size = static_cast<double>(call.size);
@@ -84,7 +80,7 @@ double mean_message_cost(const Network& network) {
                                        : sum / static_cast<double>(network.message_costs.size());
 }
 
-/// Up to so many hosts of a site all pairs count; beyond, each host's mean does.
+/// The most hosts of a site of which all pairs count; with more of them each host's mean does.
 constexpr std::size_t most_pairs_of_hosts = 16;
 
 } // namespace
@@ -247,44 +243,66 @@ double Collectives::latency_inside(std::span<const Share> shares) const {
   return sum / static_cast<double>(shares.size() * (shares.size() - 1));
 }
 
-double Collectives::seconds(const Communicator& communicator, std::span<const Share> shares,
-                            std::span<const Move> moves, const Placement& placement) const {
-  if (shares.size() < 2) return 0;
+std::vector<Collectives::SiteShare> Collectives::sites_of(std::span<const Share> shares) const {
   std::vector<Share> by_site(shares.begin(), shares.end());
   std::ranges::stable_sort(by_site, {},
                            [&](const Share& each) { return _site_of[index(each.host)]; });
-  struct Group {
-    std::int32_t site;
-    double hosts, count, latency;
-    Crossing rate;
-  };
-  std::vector<Group> sites;
+  std::vector<SiteShare> sites;
   for (std::size_t first = 0, last = 0; first < by_site.size(); first = last) {
     const std::int32_t site = _site_of[index(by_site[first].host)];
-    double count = 0;
+    double ranks = 0;
     for (; last < by_site.size() && _site_of[index(by_site[last].host)] == site; ++last)
-      count += by_site[last].count;
+      ranks += by_site[last].count;
     const auto inside = std::span(by_site).subspan(first, last - first);
     const double latency = inside.size() < 2 ? 0 : latency_inside(inside);
-    sites.push_back({site, static_cast<double>(inside.size()), count, latency, {}});
+    sites.push_back({site, static_cast<double>(inside.size()), ranks, latency});
   }
-  double tree = 0, order = 0, between = 0;
-  for (Group& a : sites) {
+  for (SiteShare& a : sites)
+    for (const SiteShare& b : sites) {
+      if (a.site == b.site) continue;
+      const auto rate = [&](std::int32_t from, std::int32_t to) {
+        return (_has_trunk(from, to) ? 1 : std::min(a.hosts, b.hosts)) * _site_rate(from, to);
+      };
+      a.rate = {std::max(a.rate.out, rate(a.site, b.site)),
+                std::max(a.rate.in, rate(b.site, a.site))};
+    }
+  return sites;
+}
+
+Collectives::Latencies Collectives::latencies_of(std::span<const SiteShare> sites) const {
+  Latencies inside;
+  double between = 0;
+  for (const SiteShare& a : sites) {
     const auto hosts = static_cast<std::size_t>(a.hosts);
-    tree = std::max(tree, tree_latency(hosts, a.latency, _message_cost));
-    order = std::max(order, levels(hosts) * (a.latency + _message_cost));
-    for (const Group& b : sites)
-      if (a.site != b.site) {
-        between = std::max(between, _site_latency(a.site, b.site));
-        const auto rate = [&](std::int32_t from, std::int32_t to) {
-          return (_has_trunk(from, to) ? 1 : std::min(a.hosts, b.hosts)) * _site_rate(from, to);
-        };
-        a.rate = {std::max(a.rate.out, rate(a.site, b.site)),
-                  std::max(a.rate.in, rate(b.site, a.site))};
-      }
+    inside.tree = std::max(inside.tree, tree_latency(hosts, a.latency, _message_cost));
+    inside.order = std::max(inside.order, levels(hosts) * (a.latency + _message_cost));
+    for (const SiteShare& b : sites)
+      if (a.site != b.site) between = std::max(between, _site_latency(a.site, b.site));
   }
-  tree += tree_latency(sites.size(), between, _message_cost);
-  order += levels(sites.size()) * (between + _message_cost);
+  return {inside.tree + tree_latency(sites.size(), between, _message_cost),
+          inside.order + levels(sites.size()) * (between + _message_cost)};
+}
+
+double Collectives::slowest(const Call& call, double ranks, HostId root_host,
+                            std::span<const Share> shares, std::span<const SiteShare> sites) const {
+  double slowest = 0;
+  for (const Share& each : shares)
+    slowest =
+        std::max(slowest, seconds_for(crossing(call, each.count, ranks, each.host == root_host),
+                                      {_out_rate[index(each.host)], _in_rate[index(each.host)]}));
+  if (sites.size() < 2) return slowest;
+  const std::int32_t root_site = _site_of[index(root_host)];
+  for (const SiteShare& each : sites)
+    slowest = std::max(
+        slowest, seconds_for(crossing(call, each.ranks, ranks, each.site == root_site), each.rate));
+  return slowest;
+}
+
+double Collectives::seconds(const Communicator& communicator, std::span<const Share> shares,
+                            std::span<const Move> moves, const Placement& placement) const {
+  if (shares.size() < 2) return 0;
+  const std::vector<SiteShare> sites = sites_of(shares);
+  const Latencies latency = latencies_of(sites);
   const auto ranks = static_cast<double>(communicator.members.size());
   double sum = 0;
   for (const Call& call : communicator.calls) {
@@ -292,21 +310,12 @@ double Collectives::seconds(const Communicator& communicator, std::span<const Sh
     HostId root_host = placement[index(root)];
     for (const Move& move : moves)
       if (move.rank == root) root_host = move.to;
-    double slowest = 0;
-    for (const Share& each : shares)
-      slowest =
-          std::max(slowest, seconds_for(crossing(call, each.count, ranks, each.host == root_host),
-                                        {_out_rate[index(each.host)], _in_rate[index(each.host)]}));
-    if (sites.size() > 1)
-      for (const Group& each : sites)
-        slowest = std::max(slowest, seconds_for(crossing(call, each.count, ranks,
-                                                         each.site == _site_of[index(root_host)]),
-                                                each.rate));
     const bool ordered = is_ordered(call.kind);
     if (_problem->metric != Metric::bandwidth)
-      sum += call.count * latencies(call.kind) * (ordered ? order : tree);
+      sum += call.count * latencies(call.kind) * (ordered ? latency.order : latency.tree);
     if (_problem->metric != Metric::latency)
-      sum += call.count * (ordered ? levels(shares.size()) : passes(call.kind)) * slowest;
+      sum += call.count * (ordered ? levels(shares.size()) : passes(call.kind)) *
+             slowest(call, ranks, root_host, shares, sites);
   }
   return sum * ranks / static_cast<double>(_problem->ranks());
 }

@@ -10,6 +10,11 @@ namespace thalweg::mapping {
 
 struct Move;
 
+/// What leaves a group of ranks and what enters it: bytes, or bytes per second.
+struct Crossing {
+  double out = 0, in = 0;
+};
+
 /// The time that a rank spends in a program's collective calls on a placement, on average over all
 /// ranks, also those that don't take part; estimated fast enough for a search.
 ///
@@ -36,6 +41,17 @@ private:
     Rank count = 0;
     bool operator==(const Share&) const = default;
   };
+  /// Ranks at a site.
+  struct SiteShare {
+    std::int32_t site = 0;
+    double hosts = 0, ranks = 0;
+    double latency = 0; ///< seconds between its hosts, mean
+    Crossing rate = {}; ///< bytes per second to and from the best reached of the other sites
+  };
+  /// Seconds of latency that a call takes: of the best tree, and of ranks that combine in order.
+  struct Latencies {
+    double tree = 0, order = 0;
+  };
   /// Calls by the same ranks.
   struct Communicator {
     std::vector<Rank> members;
@@ -55,8 +71,16 @@ private:
                                          const Placement& placement) const;
   [[nodiscard]] double seconds(const Communicator& communicator, std::span<const Share> shares,
                                std::span<const Move> moves, const Placement& placement) const;
+  /// Returns the sites of the hosts, ascending.
+  [[nodiscard]] std::vector<SiteShare> sites_of(std::span<const Share> shares) const;
+  [[nodiscard]] Latencies latencies_of(std::span<const SiteShare> sites) const;
+  /// Returns the seconds that the busiest host or site takes for the bytes of a call.
+  /// @param root_host the host of the call's root
+  [[nodiscard]] double slowest(const Call& call, double ranks, HostId root_host,
+                               std::span<const Share> shares,
+                               std::span<const SiteShare> sites) const;
   [[nodiscard]] std::vector<std::size_t> concerned(std::span<const Move> moves) const;
-  /// Mean latency between the hosts of one site.
+  /// Returns the mean latency between the hosts of one site.
   [[nodiscard]] double latency_inside(std::span<const Share> shares) const;
 
   const Problem* _problem;

@@ -109,7 +109,7 @@ void Replay::run() {
 }
 
 void Replay::read(const Transfer& transfer) {
-  for_each_chunk(transfer, [&](ChunkId chunk) {
+  for_each_chunk(transfer.what, [&](ChunkId chunk) {
     State& state = at(transfer.from, transfer.src, chunk);
     const Content& content = state.content;
     if (content.chunk < 0)

@@ -100,14 +100,7 @@ private:
   std::vector<Write> _writes; ///< of the current step
 };
 
-/// "step 3, 1 -> 2: "
+/// Returns how errors name a transfer: "step 3, 1 -> 2: ".
 [[nodiscard]] std::string name(const Transfer& transfer);
-/// The chunk ids that the ranges stand for, in their order.
-template <class Visit>
-void for_each_chunk(const Transfer& transfer, Visit visit) {
-  for (const Range& range : transfer.what)
-    for (ChunkId i = 0; i < range.count; ++i)
-      visit(range.first + i * range.stride);
-}
 
 } // namespace thalweg::schedule

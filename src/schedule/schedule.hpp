@@ -33,6 +33,14 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
+/// Calls `visit` with each chunk of the ranges, in their order.
+template <class Visit>
+void for_each_chunk(std::span<const Range> ranges, Visit visit) {
+  for (const Range& range : ranges)
+    for (ChunkId i = 0; i < range.count; ++i)
+      visit(range.first + i * range.stride);
+}
+
 /// What happens to the data at its destination.
 enum class How : std::uint8_t {
   copy,          ///< it replaces what was there

@@ -40,7 +40,7 @@ public:
       const std::int32_t time = t.from == rank ? arrival(t) : phase;
       if (t.from != rank) _last = phase;
       if (t.to == rank && time != never)
-        for_each_chunk(t, [&](ChunkId chunk) { _arrivals[{t.dst, chunk}] = time; });
+        for_each_chunk(t.what, [&](ChunkId chunk) { _arrivals[{t.dst, chunk}] = time; });
     }
     return phase;
   }
@@ -48,15 +48,9 @@ public:
 private:
   static constexpr std::int32_t never = -1; ///< present from the beginning
 
-  template <class Visit>
-  static void for_each_chunk(const Transfer& transfer, Visit visit) {
-    for (const schedule::Range& range : transfer.what)
-      for (ChunkId i = 0; i < range.count; ++i)
-        visit(range.first + i * range.stride);
-  }
   [[nodiscard]] std::int32_t arrival(const Transfer& transfer) const {
     std::int32_t latest = never;
-    for_each_chunk(transfer, [&](ChunkId chunk) {
+    for_each_chunk(transfer.what, [&](ChunkId chunk) {
       const auto found = _arrivals.find({transfer.src, chunk});
       if (found != _arrivals.end()) latest = std::max(latest, found->second);
     });

@@ -13,7 +13,7 @@ namespace {
 
 using collective::Kind;
 
-class Bruck final : public RoundAlgorithm {
+class Bruck final : public DoublingDistance {
 public:
   [[nodiscard]] std::string_view name() const override { return "bruck"; }
   [[nodiscard]] std::string_view source() const override {
@@ -25,13 +25,6 @@ public:
   }
 
 protected:
-  [[nodiscard]] Step rounds(Kind /*kind*/, Rank ranks) const override { return doublings(ranks); }
-  [[nodiscard]] Rank receiver(Rank ranks, Rank position, Step round) const override {
-    return (position + (Rank{1} << round)) % ranks;
-  }
-  [[nodiscard]] Rank sender(Rank ranks, Rank position, Step round) const override {
-    return (position - (Rank{1} << round) + ranks) % ranks;
-  }
   [[nodiscard]] Message message(Kind kind, const Circle& circle, Rank from, Rank /*to*/,
                                 Step round) const override {
     const Rank distance = Rank{1} << round, ranks = circle.size();

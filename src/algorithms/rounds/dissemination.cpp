@@ -9,7 +9,7 @@ namespace {
 
 using collective::Kind;
 
-class Dissemination final : public RoundAlgorithm {
+class Dissemination final : public DoublingDistance {
 public:
   [[nodiscard]] std::string_view name() const override { return "dissemination"; }
   [[nodiscard]] std::string_view source() const override {
@@ -18,13 +18,6 @@ public:
   [[nodiscard]] bool supports(Kind kind) const override { return kind == Kind::barrier; }
 
 protected:
-  [[nodiscard]] Step rounds(Kind /*kind*/, Rank ranks) const override { return doublings(ranks); }
-  [[nodiscard]] Rank receiver(Rank ranks, Rank position, Step round) const override {
-    return (position + (Rank{1} << round)) % ranks;
-  }
-  [[nodiscard]] Rank sender(Rank ranks, Rank position, Step round) const override {
-    return (position - (Rank{1} << round) + ranks) % ranks;
-  }
   [[nodiscard]] Message message(Kind /*kind*/, const Circle& /*circle*/, Rank /*from*/, Rank /*to*/,
                                 Step /*round*/) const override {
     return {{{0, 1, 1}}, schedule::How::combine_right};

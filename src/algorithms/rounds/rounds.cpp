@@ -84,6 +84,16 @@ void RoundAlgorithm::emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& 
   sink.sort();
 }
 
+Step DoublingDistance::rounds(Kind /*kind*/, Rank ranks) const { return doublings(ranks); }
+
+Rank DoublingDistance::receiver(Rank ranks, Rank position, Step round) const {
+  return (position + (Rank{1} << round)) % ranks;
+}
+
+Rank DoublingDistance::sender(Rank ranks, Rank position, Step round) const {
+  return (position - (Rank{1} << round) + ranks) % ranks;
+}
+
 Step ShiftAlgorithm::rounds(Kind /*kind*/, Rank ranks) const { return ranks - 1; }
 
 Rank ShiftAlgorithm::receiver(Rank ranks, Rank position, Step round) const {

@@ -51,9 +51,9 @@ protected:
     std::vector<schedule::Range> what;
     schedule::How how = schedule::How::copy;
   };
-  /// How many there are, counted from 0.
+  /// Returns the number of rounds, which are counted from 0.
   [[nodiscard]] virtual Step rounds(collective::Kind kind, Rank ranks) const = 0;
-  /// To whom a position sends in a round, and from whom it receives; no_rank: nobody.
+  /// Return to whom a position sends in a round, and from whom it receives; no_rank: nobody.
   [[nodiscard]] virtual Rank receiver(Rank ranks, Rank position, Step round) const = 0;
   [[nodiscard]] virtual Rank sender(Rank ranks, Rank position, Step round) const = 0;
   /// Returns the message of a round; if it is empty, none is sent.
@@ -85,6 +85,15 @@ protected:
   [[nodiscard]] Rank sender(Rank ranks, Rank position, Step round) const override;
   [[nodiscard]] Message message(collective::Kind kind, const Circle& circle, Rank from, Rank to,
                                 Step round) const override;
+};
+
+/// Rounds in which every rank sends to the one twice as many positions further on as in the round
+/// before, from 1 on.
+class DoublingDistance : public RoundAlgorithm {
+protected:
+  [[nodiscard]] Step rounds(collective::Kind kind, Rank ranks) const override;
+  [[nodiscard]] Rank receiver(Rank ranks, Rank position, Step round) const override;
+  [[nodiscard]] Rank sender(Rank ranks, Rank position, Step round) const override;
 };
 
 /// Recursive doubling of an allgather, for any number of ranks: in each round neighbouring groups

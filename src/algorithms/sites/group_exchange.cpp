@@ -13,10 +13,9 @@
 /// Source: Kielmann et al.: MagPIe (each message crosses a wide-area link once); the owners are
 /// those of Rabenseifner's allreduce.
 #include "algorithms/quick.hpp"
-#include "algorithms/ranges.hpp"
 #include "algorithms/segments.hpp"
+#include "algorithms/sites/group_messages.hpp"
 #include "algorithms/sites/groups.hpp"
-#include "algorithms/sites/owners.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -35,19 +34,15 @@ using schedule::Step;
 
 /// The most parts that data or a block is cut into.
 constexpr Rank most_parts = 64;
-/// The most numbers of groups to try, besides one group per host.
-constexpr std::size_t most_levels = 2;
 /// The most hosts that all send straight to each other.
 constexpr std::size_t most_straight = 128;
-/// The most eager messages whose data is also tried without segments.
-constexpr Size longest_uncut = 8;
 
-/// Emits the transfers of one rank, or of all.
-class Exchange : GroupOwners {
+/// The messages of each kind of collective.
+class Exchange : GroupMessages {
 public:
   Exchange(Kind kind, const Skeleton& skeleton, Rank only, Sink& sink)
-      : GroupOwners(kind, skeleton), _kind(kind), _only(only),
-        _group(only == no_rank ? 0 : group_of(only)), _sink(sink) {}
+      : GroupMessages(kind, skeleton, only, sink), _kind(kind),
+        _group(only == no_rank ? 0 : group_of(only)) {}
 
   void emit() {
     switch (_kind) {
@@ -76,28 +71,15 @@ private:
   /// Returns the step after all that crosses between groups.
   [[nodiscard]] Step after() const { return steps() + 1 + gap(); }
 
-  [[nodiscard]] bool wants(Rank from, Rank to) const {
-    return from != to && (_only == no_rank || _only == from || _only == to);
-  }
   /// Whether a rank that is wanted may be in the group.
   [[nodiscard]] bool concerns(std::size_t group) const {
-    return _only == no_rank || group == _group;
-  }
-  void send(Rank from, Rank to, Step step, How how, const Chunks& chunks, schedule::Reg dst = 0) {
-    if (chunks.empty() || !wants(from, to)) return;
-    _sink.add(from, to, step, how, to_ranges(chunks), 0, dst);
+    return only() == no_rank || group == _group;
   }
   /// Returns how a group's sum is combined, those of groups with lower ranks first.
   [[nodiscard]] How combine_across(std::size_t from) const {
     return place(from) == 0 ? How::combine_left : How::combine_right;
   }
 
-  /// Sends what owners of different groups share of the vector.
-  void cross(std::size_t a, Rank owner_a, std::size_t b, Rank owner_b, Step step, How how,
-             schedule::Reg dst = 0) {
-    const Rank from = rank(a, owner_a), to = rank(b, owner_b);
-    if (wants(from, to)) send(from, to, step, how, shared(a, owner_a, b, owner_b), dst);
-  }
   /// Visits the owners in a group of the parts of a block that a member of another group has; the
   /// parts of a block are adjacent.
   void for_each_owner(std::size_t group, std::size_t of, Rank member, const Visit& visit) const {
@@ -141,47 +123,22 @@ private:
       body(rank(group, member));
   }
 
-  /// Members send the owners their contributions.
-  void collect(Step step) {
-    for (std::size_t group = 0; group < groups(); ++group)
-      for (Rank owner = 0; owner < owners(group); ++owner) {
-        const Chunks& chunks = owned(group, owner);
-        for_each_member(group, [&](Rank from) {
-          send(from, rank(group, owner), step, combine_within(group, from), chunks);
-        });
-      }
-  }
-  /// Owners send the members their parts.
-  void spread(Step step, Rank without) {
-    for (std::size_t group = 0; group < groups(); ++group)
-      for (Rank owner = 0; owner < owners(group); ++owner) {
-        const Chunks& chunks = owned(group, owner);
-        for_each_member(group, [&](Rank to) {
-          if (to != without) send(rank(group, owner), to, step, How::copy, chunks);
-        });
-      }
-  }
-
   /// Sums of lower groups are combined apart, until the owner's own one follows them.
   void allreduce() {
     collect(0);
     for (std::size_t from = 0; from < groups(); ++from) {
       const Step step = place(from) + 1;
+      const How how = place(from) == 0 ? How::copy : How::combine_right;
       for (std::size_t to = 0; to < groups(); ++to)
-        for (Rank receiver = 0; to != from && receiver < owners(to); ++receiver) {
-          const auto reg = static_cast<schedule::Reg>(place(to) > place(from) ? 1 : 0);
-          const How how = place(from) == 0 ? How::copy : How::combine_right;
-          for (Rank sender = 0; sender < owners(from); ++sender)
-            cross(from, sender, to, receiver, step, how, reg);
-        }
-      for (Rank owner = 0; place(from) > 0 && owner < owners(from); ++owner) {
-        const Rank own = rank(from, owner);
-        const Chunks& chunks = owned(from, owner);
-        if (!chunks.empty() && (_only == no_rank || _only == own))
-          _sink.add(own, own, step, How::combine_left, to_ranges(chunks), 1, 0);
-      }
+        if (to != from) cross(from, to, step, how, place(to) > place(from) ? 1 : 0);
+      for (Rank owner = 0; place(from) > 0 && owner < owners(from); ++owner)
+        combine_left(rank(from, owner), step, owned(from, owner));
     }
-    spread(after(), no_rank);
+    spread_all(no_rank);
+  }
+  void spread_all(Rank without) {
+    for (std::size_t group = 0; group < groups(); ++group)
+      spread(group, after(), without);
   }
 
   void allgather() {
@@ -243,27 +200,21 @@ private:
     for (Rank owner = 0; owner < owners(home); ++owner)
       send(skeleton().root, rank(home, owner), 0, How::copy, owned(home, owner));
     for (std::size_t to = 0; to < groups(); ++to)
-      for (Rank receiver = 0; to != home && receiver < owners(to); ++receiver)
-        for (Rank sender = 0; sender < owners(home); ++sender)
-          cross(home, sender, to, receiver, 1 + turn(home, to), How::copy);
-    spread(after(), skeleton().root);
+      if (to != home) cross(home, to, 1 + turn(home, to), How::copy);
+    spread_all(skeleton().root);
   }
 
   void reduce() {
     const std::size_t home = group_of(skeleton().root);
     collect(0);
     for (std::size_t from = 0; from < groups(); ++from)
-      for (Rank sender = 0; from != home && sender < owners(from); ++sender)
-        for (Rank receiver = 0; receiver < owners(home); ++receiver)
-          cross(from, sender, home, receiver, 1 + place(from), combine_across(from));
+      if (from != home) cross(from, home, 1 + place(from), combine_across(from));
     for (Rank owner = 0; owner < owners(home); ++owner)
       send(rank(home, owner), skeleton().root, after(), How::copy, owned(home, owner));
   }
 
   Kind _kind;
-  Rank _only;
-  std::size_t _group; ///< of that rank
-  Sink& _sink;
+  std::size_t _group; ///< of the rank whose transfers are emitted
 };
 
 class GroupExchange final : public Algorithm {
@@ -355,7 +306,7 @@ std::vector<Parameters> GroupExchange::candidates(const Problem& problem) const 
   const Size size = problem.collective.size, eager = message_size(problem);
   const Dendrogram tree = dendrogram(problem);
   std::vector<std::size_t> counts = tree.natural_counts();
-  counts.resize(std::min(counts.size(), most_levels));
+  counts.resize(std::min(counts.size(), most_group_counts));
   // Two large groups have the most connections for what crosses.
   const Size window = problem.network.initial_window;
   if (window > 0 && size > window && tree.hosts() > 2 &&
@@ -373,7 +324,7 @@ std::vector<Parameters> GroupExchange::candidates(const Problem& problem) const 
   };
   for (const std::size_t count : counts) {
     const Parameters all{.degree = static_cast<std::int32_t>(count)};
-    if (size <= longest_uncut * eager) add(all, 0);
+    if (size <= longest_whole * eager) add(all, 0);
     add(all, segment_of_eager(size, eager, crossing_messages(problem, tree.cut(count))));
     for (const Size factor : {1, 4})
       if (factor * eager < size) add(all, factor * eager);
@@ -383,7 +334,7 @@ std::vector<Parameters> GroupExchange::candidates(const Problem& problem) const 
       few.parts = 1;
       const auto groups = tree.cut(count);
       const auto least = std::ranges::min_element(groups, {}, &std::vector<Rank>::size)->size();
-      if (size <= longest_uncut * eager) add(few, 0);
+      if (size <= longest_whole * eager) add(few, 0);
       add(few, segment_of_eager(size, eager, static_cast<Size>(least)));
       add(few, eager);
     }

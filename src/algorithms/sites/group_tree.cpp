@@ -5,10 +5,9 @@
 /// the path through the tree, and not to a root and back.
 /// Source: Rabenseifner's allreduce within groups, and trees of groups as in Karonis et al.:
 /// Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective Operation Performance.
-#include "algorithms/ranges.hpp"
 #include "algorithms/segments.hpp"
+#include "algorithms/sites/group_messages.hpp"
 #include "algorithms/sites/groups.hpp"
-#include "algorithms/sites/owners.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -26,13 +25,8 @@ using schedule::Step;
 
 /// The most groups of which a tree is made.
 constexpr std::size_t most_groups = 32;
-/// The most numbers of groups to try.
-constexpr std::size_t most_counts = 2;
 /// How often data crosses between groups, usually: up, between the roots, and down.
 constexpr double crossings = 3;
-/// The most eager messages whose data is also tried without segments.
-constexpr Size longest_whole = 8;
-
 constexpr auto no_group = static_cast<std::size_t>(-1);
 
 /// A tree of groups with two roots that exchange data: its parents by group, none for the roots.
@@ -164,21 +158,20 @@ private:
   std::vector<std::vector<double>> _across; ///< seconds of a segment, by groups
 };
 
-/// Emits the transfers of one rank, or of all. Group 0 and 1 are the roots.
-class Messages {
+/// The messages of the allreduce. Groups 0 and 1 are the roots.
+class TreeMessages : GroupMessages {
 public:
-  Messages(const Skeleton& skeleton, Rank only, Sink& sink)
-      : _groups(Kind::allreduce, skeleton), _only(only), _sink(sink),
-        _parents(_groups.groups(), no_group), _ready(_groups.groups(), 0),
-        _depth(_groups.groups(), 0) {
+  TreeMessages(const Skeleton& skeleton, Rank only, Sink& sink)
+      : GroupMessages(Kind::allreduce, skeleton, only, sink), _parents(groups(), no_group),
+        _ready(groups(), 0), _depth(groups(), 0) {
     std::vector<std::size_t> group_of(index(skeleton.ranks));
-    for (std::size_t group = 0; group < _groups.groups(); ++group)
-      for (Rank member = 0; member < _groups.members(group); ++member)
-        group_of[index(_groups.rank(group, member))] = group;
-    for (std::size_t group = 2; group < _groups.groups(); ++group)
-      _parents[group] = group_of[index(skeleton.parents[0][index(_groups.rank(group, 0))])];
-    for (std::size_t group = 0; group < _groups.groups(); ++group) {
-      _lowest.push_back(_groups.lowest(group));
+    for (std::size_t group = 0; group < groups(); ++group)
+      for (Rank member = 0; member < members(group); ++member)
+        group_of[index(rank(group, member))] = group;
+    for (std::size_t group = 2; group < groups(); ++group)
+      _parents[group] = group_of[index(skeleton.parents[0][index(rank(group, 0))])];
+    for (std::size_t group = 0; group < groups(); ++group) {
+      _lowest.push_back(lowest(group));
       for (std::size_t at = group; _parents[at] != no_group; at = _parents[at])
         ++_depth[group];
     }
@@ -186,19 +179,19 @@ public:
   }
 
   void emit() {
-    collect();
+    collect(0);
     for (const Sum& sum : _sums)
       cross(sum.from, _parents[sum.from], sum.step, sum.how);
-    const Step step = 1 + std::max(_ready[0], _groups.groups() > 1 ? _ready[1] : 0);
-    if (_groups.groups() > 1) {
+    const Step step = 1 + std::max(_ready[0], groups() > 1 ? _ready[1] : 0);
+    if (groups() > 1) {
       cross(0, 1, step, combine(_lowest[0], _lowest[1]));
       cross(1, 0, step, combine(_lowest[1], _lowest[0]));
     }
     // A group passes the results on before it spreads them.
-    for (std::size_t group = 2; group < _groups.groups(); ++group)
+    for (std::size_t group = 2; group < groups(); ++group)
       cross(_parents[group], group, step + 2 * _depth[group] - 1, How::copy);
-    for (std::size_t group = 0; group < _groups.groups(); ++group)
-      spread(group, step + 2 * _depth[group] + 2 + _groups.gap());
+    for (std::size_t group = 0; group < groups(); ++group)
+      spread(group, step + 2 * _depth[group] + 2 + gap());
   }
 
 private:
@@ -212,7 +205,7 @@ private:
   /// A group gets the sums of its children one after the other.
   void plan_sums() {
     std::vector<std::size_t> deepest_first;
-    for (std::size_t group = 2; group < _groups.groups(); ++group)
+    for (std::size_t group = 2; group < groups(); ++group)
       deepest_first.push_back(group);
     std::ranges::stable_sort(deepest_first, std::greater<>(),
                              [&](std::size_t group) { return _depth[group]; });
@@ -226,43 +219,7 @@ private:
   static How combine(Rank lowest, Rank other) {
     return lowest < other ? How::combine_left : How::combine_right;
   }
-  [[nodiscard]] bool wants(Rank from, Rank to) const {
-    return from != to && (_only == no_rank || _only == from || _only == to);
-  }
-  void send(Rank from, Rank to, Step step, How how, const GroupOwners::Chunks& chunks) {
-    if (!chunks.empty() && wants(from, to)) _sink.add(from, to, step, how, to_ranges(chunks));
-  }
-  /// Sends what the owners of two groups share.
-  void cross(std::size_t from, std::size_t to, Step step, How how) {
-    for (Rank sender = 0; sender < _groups.owners(from); ++sender)
-      for (Rank receiver = 0; receiver < _groups.owners(to); ++receiver)
-        if (wants(_groups.rank(from, sender), _groups.rank(to, receiver)))
-          send(_groups.rank(from, sender), _groups.rank(to, receiver), step, how,
-               _groups.shared(from, sender, to, receiver));
-  }
-  void collect() {
-    for (std::size_t group = 0; group < _groups.groups(); ++group)
-      for_each_pair(group, [&](Rank owner, Rank member, const GroupOwners::Chunks& chunks) {
-        send(member, owner, 0, _groups.combine_within(group, member), chunks);
-      });
-  }
-  void spread(std::size_t group, Step step) {
-    for_each_pair(group, [&](Rank owner, Rank member, const GroupOwners::Chunks& chunks) {
-      send(owner, member, step, How::copy, chunks);
-    });
-  }
-  template <class Visit>
-  void for_each_pair(std::size_t group, Visit visit) const {
-    for (Rank owner = 0; owner < _groups.owners(group); ++owner) {
-      const GroupOwners::Chunks& chunks = _groups.owned(group, owner);
-      for (Rank member = 0; member < _groups.members(group); ++member)
-        visit(_groups.rank(group, owner), _groups.rank(group, member), chunks);
-    }
-  }
 
-  GroupOwners _groups;
-  Rank _only;
-  Sink& _sink;
   std::vector<std::size_t> _parents; ///< by group
   std::vector<Step> _ready,
       _depth;                ///< by group: when it has the sum of all below it; links to its root
@@ -285,7 +242,7 @@ public:
     const Dendrogram tree = dendrogram(problem);
     std::vector<std::size_t> counts = tree.natural_counts();
     std::erase_if(counts, [](std::size_t count) { return count > most_groups; });
-    counts.resize(std::min(counts.size(), most_counts));
+    counts.resize(std::min(counts.size(), most_group_counts));
     if (counts.empty() && tree.hosts() <= most_groups) counts.push_back(tree.hosts());
     std::vector<Parameters> candidates;
     for (const std::size_t count : counts) {
@@ -349,7 +306,7 @@ public:
   }
 
   void emit(Kind /*kind*/, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
-    Messages(skeleton, rank, sink).emit();
+    TreeMessages(skeleton, rank, sink).emit();
     sink.sort();
   }
 

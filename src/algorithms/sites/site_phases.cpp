@@ -289,7 +289,9 @@ Step SitePhases::cross(std::size_t from, std::size_t to, Range chunks, How how, 
   return begin + 1 + owners_here;
 }
 
-std::vector<Parameters> SiteAlgorithm::with_variants(std::vector<Parameters> candidates) {
+std::vector<Parameters> SiteAlgorithm::split_candidates(const Problem& problem) {
+  if (problem.network.sites.size() < 2) return {{}};
+  std::vector<Parameters> candidates = segmented(problem, problem.collective.ranks);
   Parameters recursive = candidates.front();
   recursive.inside = Inside::recursive;
   for (Parameters parameters : {candidates.front(), candidates.back()}) {

@@ -111,9 +111,11 @@ public:
 protected:
   /// Emits all phases, in any order of their steps.
   virtual void add(collective::Kind kind, SitePhases& phases) const = 0;
-  /// Appends the first candidate and the last one, each with an early split, and the first one with
-  /// recursive phases.
-  [[nodiscard]] static std::vector<Parameters> with_variants(std::vector<Parameters> candidates);
+  /// Returns the candidates of an algorithm that makes use of Parameters::split and
+  /// Parameters::inside: several segment sizes, the first and the last of them also with an early
+  /// split, and the first with recursive phases. With one site there is only one candidate, the
+  /// same as the algorithm for one site that this one extends.
+  [[nodiscard]] static std::vector<Parameters> split_candidates(const Problem& problem);
   /// Whether the algorithm makes use of Parameters::split.
   [[nodiscard]] virtual bool may_split_early() const { return false; }
   /// Returns Skeleton::window.

@@ -7,7 +7,6 @@
 /// split itself can't stop early, since only fully reduced data should cross.
 /// Source: Matsuda et al.: Efficient MPI Collective Operations for Clusters in Long-and-Fast
 /// Networks, sections 2.3 and 2.5.
-#include "algorithms/segments.hpp"
 #include "algorithms/sites/site_phases.hpp"
 
 #include <algorithm>
@@ -30,8 +29,7 @@ public:
     return kind == Kind::reduce || kind == Kind::allreduce;
   }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
-    if (problem.network.sites.size() < 2) return {{}}; // the same as the algorithm it extends
-    return with_variants(segmented(problem, problem.collective.ranks));
+    return split_candidates(problem);
   }
 
 protected:

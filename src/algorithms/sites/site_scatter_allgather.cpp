@@ -26,8 +26,7 @@ public:
   }
   [[nodiscard]] bool supports(Kind kind) const override { return kind == Kind::bcast; }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
-    if (problem.network.sites.size() < 2) return {{}}; // the same as the algorithm it extends
-    return with_variants(segmented(problem, problem.collective.ranks));
+    return split_candidates(problem);
   }
 
 protected:
