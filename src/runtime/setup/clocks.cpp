@@ -16,7 +16,8 @@ using observe::monotonic_ns;
 constexpr int usual_rounds = 10;
 constexpr std::int64_t long_round_ns = 3'000'000;
 
-/// What a rank tells rank 0: that it wants to know the time, or, at last, what it made of the answers.
+/// What a rank tells rank 0: that it wants to know the time, or, at last, what it made of the
+/// answers.
 struct Word {
   std::int64_t is_last = 0;
   ClockReading reading{};
@@ -79,7 +80,7 @@ std::int64_t ask(int questions, observe::ClockBounds& bounds, MPI_Comm comm, int
 void ask_and_tell(MPI_Comm comm, int tag) {
   observe::ClockBounds bounds;
   // The first answer waits until rank 0 is there. Questions that travel together take as long as
-  // one, but get in each other's way.
+  // one, but wait for each other.
   bool together = false;
   for (int asked = 0; asked < usual_rounds;) {
     const int questions = together ? usual_rounds - asked : 1;

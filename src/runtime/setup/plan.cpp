@@ -53,7 +53,8 @@ const planner::Table* table_of_world(const Runtime& it) {
 
 std::string own_name(const Runtime& it) {
   const auto& assumed = it.settings.assume_hosts;
-  return assumed.empty() ? host_name() : assumed_names(assumed, it.world_size)[index(it.world_rank)];
+  return assumed.empty() ? host_name()
+                         : assumed_names(assumed, it.world_size)[index(it.world_rank)];
 }
 
 /// Whether this rank is on the host where that table has it.

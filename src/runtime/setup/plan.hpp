@@ -9,9 +9,9 @@ struct Runtime;
 /// problem. For rank 0.
 void open_plan(Runtime& it);
 
-/// Finds the host names of all ranks, unless they are known. Ranks whose hosts in the plan's network
-/// are known have the names that these have there, and nobody is asked. Collective, except for a
-/// single rank.
+/// Finds the host names of all ranks, unless they are known. Ranks whose hosts in the plan's
+/// network are known have the names that these have there, and nobody is asked. Collective, except
+/// for a single rank.
 void name_hosts(Runtime& it);
 
 /// Fills plan, hosts and force from the settings, which all ranks share. Collective.

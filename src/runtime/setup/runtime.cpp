@@ -88,8 +88,8 @@ Obstacle missing_library(const Runtime& it) {
   return obstacle;
 }
 
-/// Gives all ranks the settings of rank 0's environment. Returns whether all have called this within
-/// the time limit. Collective, except for a single rank.
+/// Gives all ranks the settings of rank 0's environment. Returns whether all have called this
+/// within the time limit. Collective, except for a single rank.
 bool read_settings(Runtime& it, double seconds) {
   if (it.world_rank == 0) {
     it.settings = Settings::from_environment();
