@@ -226,6 +226,20 @@ def partly_preloaded(case: Case) -> None:
         assert len(found) == expected, done.stderr
 
 
+def impatient(case: Case) -> None:
+    """Where one rank waits for the others no longer, all do without the library, recorded or not."""
+    program = [str(case.program(f"semantics_{case.flavour}")), "calls"]
+    settings = {"THALWEG_SETUP_TIMEOUT": "1", "THALWEG_RECORD": str(case.folder / "record")}
+    own = environment([case.library, *case.others], settings)
+    hasty = {**own, "THALWEG_SETUP_TIMEOUT": "1e-9"}
+    for first, rest in [(own, hasty), (hasty, own)]:
+        done = run(case.flavour, (1, first, program), (2, rest, program), capture=True)
+        assert done.returncode == 0, done.stderr
+        # All may have come before the hasty one looked.
+        found = [line for line in said(done.stderr) if "don't have this library loaded" in line]
+        assert len(found) <= 3, done.stderr
+
+
 def plan(case: Case) -> None:
     """A plan decides for the world; placements it doesn't know are planned for when they appear."""
     path = case.folder / "plan"
@@ -714,6 +728,7 @@ CASES: dict[str, Callable[[Case], int | None]] = {
     "preload": preload,
     "off": off,
     "partly-preloaded": partly_preloaded,
+    "impatient": impatient,
     "plan": plan,
     "copies": copies,
     "listed": listed,

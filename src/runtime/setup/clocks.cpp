@@ -13,8 +13,8 @@ namespace {
 using observe::ClockReading;
 using observe::monotonic_ns;
 
-constexpr int usual_rounds = 10;
-constexpr std::int64_t long_round_ns = 3'000'000;
+constexpr int questions_together = 3, questions_alone = 6;
+constexpr std::int64_t long_ns = 3'000'000; ///< for the answers to questions that travel together
 
 /// What a rank tells rank 0: that it wants to know the time, or, at last, what it made of the
 /// answers.
@@ -56,10 +56,12 @@ std::vector<ClockReading> answer(int askers, const std::vector<std::int32_t>& ho
   return readings;
 }
 
-/// Asks `questions` times at once, at most `usual_rounds`. Returns how long the answers took.
+/// Puts that many questions at once, at most `questions_together`. Returns how long the answers
+/// took.
 std::int64_t ask(int questions, observe::ClockBounds& bounds, MPI_Comm comm, int tag) {
-  std::array<std::int64_t, usual_rounds> before_ns{}, there_ns{};
-  std::array<MPI_Request, usual_rounds> answers{};
+  std::array<std::int64_t, questions_together> before_ns{}, there_ns{};
+  std::array<MPI_Request, questions_together> answers{};
+  answers.fill(native.request_null);
   const auto count = index(questions);
   for (std::size_t i = 0; i < count; ++i)
     native.Irecv(&there_ns[i], 1, native.int64, 0, tag, comm, &answers[i]);
@@ -79,14 +81,12 @@ std::int64_t ask(int questions, observe::ClockBounds& bounds, MPI_Comm comm, int
 
 void ask_and_tell(MPI_Comm comm, int tag) {
   observe::ClockBounds bounds;
-  // The first answer waits until rank 0 is there. Questions that travel together take as long as
-  // one, but wait for each other.
-  bool together = false;
-  for (int asked = 0; asked < usual_rounds;) {
-    const int questions = together ? usual_rounds - asked : 1;
-    together = ask(questions, bounds, comm, tag) > long_round_ns;
-    asked += questions;
-  }
+  ask(1, bounds, comm, tag); // the answer waits until rank 0 is there
+  // Together they take as long as one, which counts between sites. On a short path they meet those
+  // of other hosts, and each for itself is answered sooner.
+  if (ask(questions_together, bounds, comm, tag) < long_ns)
+    for (int i = 0; i < questions_alone; ++i)
+      ask(1, bounds, comm, tag);
   const Word last{.is_last = 1, .reading = bounds.reading()};
   send(&last, sizeof last, native.byte, 0, tag, comm);
 }

@@ -108,13 +108,14 @@ bool share_plan(Runtime& it) {
 
 } // namespace
 
-void open_plan(Runtime& it) {
+planner::PlanFile open_plan(Settings& settings) {
   try {
-    if (it.has_tables()) it.plan = parse(it.settings, it.settings.plan);
+    if (!settings.plan_seal.empty()) return parse(settings, settings.plan);
   } catch (const std::invalid_argument& error) {
-    it.settings.problem = error.what();
-    it.settings.plan_seal.clear();
+    settings.problem = error.what();
+    settings.plan_seal.clear();
   }
+  return {};
 }
 
 void name_hosts(Runtime& it) {

@@ -1,13 +1,16 @@
 #pragma once
 
+#include "planner/table.hpp"
+#include "runtime/choose/settings.hpp"
+
 /// How all ranks get the plan file that rank 0 has, and find their hosts in its network.
 namespace thalweg::runtime {
 
 struct Runtime;
 
-/// Reads the plan from the content that rank 0 has; if it is wrong, that becomes the settings'
-/// problem. For rank 0.
-void open_plan(Runtime& it);
+/// Returns the plan whose content the settings have, empty if they have none; if it is wrong, that
+/// becomes their problem. Local.
+planner::PlanFile open_plan(Settings& settings);
 
 /// Finds the host names of all ranks, unless they are known. Ranks whose hosts in the plan's
 /// network are known have the names that these have there, and nobody is asked. Collective, except

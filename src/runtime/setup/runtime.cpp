@@ -54,17 +54,6 @@ AgreementRecord own_record(MPI_Comm comm) {
   return record;
 }
 
-/// Gives all ranks what rank 0 has, except for the plan. Returns whether all ranks have called this
-/// within the time limit. Collective.
-bool share_settings(Settings& settings, double seconds) {
-  std::string bytes = settings.to_bytes();
-  if (!share_within(seconds, bytes, native.comm_world)) return false;
-  std::string plan = std::move(settings.plan);
-  settings = Settings::from_bytes(bytes);
-  settings.plan = std::move(plan);
-  return true;
-}
-
 bool is_spawned() {
   if constexpr (is_simulated) return false; // SMPI can't say
   MPI_Comm parent = native.comm_null;
@@ -88,16 +77,13 @@ Obstacle missing_library(const Runtime& it) {
   return obstacle;
 }
 
-/// Gives all ranks the settings of rank 0's environment. Returns whether all have called this
-/// within the time limit. Collective, except for a single rank.
-bool read_settings(Runtime& it, double seconds) {
-  if (it.world_rank == 0) {
-    it.settings = Settings::from_environment();
-    for (const std::string& remark : it.settings.remarks)
-      say(remark);
-    if (it.world_size > 1) open_plan(it);
-  }
-  return it.world_size == 1 || share_settings(it.settings, seconds);
+/// Gives all ranks rank 0's settings, which alone keeps the plan's content and the remarks. Returns
+/// whether all ranks have called this within the time limit. Collective.
+bool share_settings(Settings& settings, int rank, double seconds) {
+  std::string bytes = settings.to_bytes();
+  if (!share_within(seconds, bytes, native.comm_world)) return false;
+  if (rank != 0) settings = Settings::from_bytes(bytes);
+  return true;
 }
 
 /// Returns why nothing can be planned by the settings, if nothing can.
@@ -141,6 +127,10 @@ std::optional<Obstacle> obstacle_in_plan(Runtime& it) {
 /// single rank. All ranks get the same result, except for the text.
 std::optional<Obstacle> prepare(Runtime& it) {
   if (is_spawned()) return Obstacle{Reason::spawned, "a spawned world isn't planned for"};
+  // What takes rank 0 long comes before what has a time limit. It holds once all ranks have it.
+  Settings settings;
+  if (it.world_rank == 0 && !switched_off()) settings = Settings::from_environment();
+  if (it.world_rank == 0 && it.world_size > 1) it.plan = open_plan(settings);
   const double seconds = seconds_of_patience();
   Agreement agreement;
   if (it.world_size > 1) {
@@ -155,7 +145,11 @@ std::optional<Obstacle> prepare(Runtime& it) {
   it.largest_tag = static_cast<int>(agreement.largest_tag) - 1; // the last one is for clocks
 
   // Twice the time: a rank that has the others' records waits for those that give up.
-  if (!read_settings(it, 2 * seconds)) return missing_library(it);
+  if (it.world_size > 1 && !share_settings(settings, it.world_rank, 2 * seconds))
+    return missing_library(it);
+  it.settings = std::move(settings);
+  for (const std::string& remark : it.settings.remarks)
+    say(remark);
   if (agreement.reason == Reason::device)
     return Obstacle{Reason::device, "a device library (CUDA, ROCm, Level Zero) is loaded"};
   if (agreement.reason == Reason::datatype)

@@ -11,17 +11,20 @@ namespace thalweg::runtime {
 
 namespace {
 
-/// The size of the bytes and the first of them: what is short needs no second message.
+/// A mark, the size of the bytes, and the first of them: what is short needs no second message.
 struct Head {
   static constexpr std::size_t words = 128;
+  static constexpr std::uint64_t mark = 0x54484c5748454144;
   std::array<std::uint64_t, words> content{};
 
-  static constexpr std::size_t most = (words - 1) * sizeof content[0];
-  [[nodiscard]] std::size_t size() const { return content[0]; }
+  static constexpr std::size_t most = (words - 2) * sizeof content[0];
+  [[nodiscard]] bool is_marked() const { return content[0] == mark; }
+  [[nodiscard]] std::size_t size() const { return content[1]; }
 
   void put(const std::string& bytes) {
-    content[0] = bytes.size();
-    std::memcpy(&content[1], bytes.data(), std::min(bytes.size(), most));
+    content[0] = mark;
+    content[1] = bytes.size();
+    std::memcpy(&content[2], bytes.data(), std::min(bytes.size(), most));
   }
 };
 
@@ -29,7 +32,7 @@ struct Head {
 void share_rest(const Head& head, std::string& bytes, MPI_Comm comm) {
   bytes.resize(head.size());
   std::size_t done = std::min(bytes.size(), Head::most);
-  std::memcpy(bytes.data(), &head.content[1], done);
+  std::memcpy(bytes.data(), &head.content[2], done);
   constexpr std::size_t largest = std::size_t{1} << 30;
   for (; done < bytes.size(); done += largest)
     native.Bcast(bytes.data() + done, static_cast<int>(std::min(largest, bytes.size() - done)),
@@ -50,10 +53,12 @@ bool share_within(double seconds, std::string& bytes, MPI_Comm comm) {
   int rank = 0;
   native.Comm_rank(comm, &rank);
   if (rank == 0) own.put(bytes);
+  // A sum, since the maximum of MPICH 4.0 takes MPI_UINT64_T for signed. A rank that has given up
+  // before may have put something else in its place, which has no mark.
   MPI_Request request = native.request_null;
   if (native.Iallreduce(own.content.data(), all.content.data(), static_cast<int>(Head::words),
-                        native.uint64, native.max, comm, &request) != MPI_SUCCESS ||
-      !await(request, MPI_STATUS_IGNORE, end_ns_after(seconds)))
+                        native.uint64, native.sum, comm, &request) != MPI_SUCCESS ||
+      !await(request, MPI_STATUS_IGNORE, end_ns_after(seconds)) || !all.is_marked())
     return false;
   share_rest(all, bytes, comm);
   return true;
