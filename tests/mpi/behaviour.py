@@ -227,7 +227,7 @@ def partly_preloaded(case: Case) -> None:
 
 
 def impatient(case: Case) -> None:
-    """Where one rank waits for the others no longer, all do without the library, recorded or not."""
+    """Where one rank gives the others up, all do without the library, recorded or not."""
     program = [str(case.program(f"semantics_{case.flavour}")), "calls"]
     settings = {"THALWEG_SETUP_TIMEOUT": "1", "THALWEG_RECORD": str(case.folder / "record")}
     own = environment([case.library, *case.others], settings)
