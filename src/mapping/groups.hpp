@@ -12,7 +12,7 @@ namespace thalweg::mapping {
 Placement exchange_groups(const Problem& problem, const HostCosts& costs, const Placement& start,
                           const RefineOptions& options);
 
-/// The same by recursive bisection of hosts and groups (starts.hpp) instead of exchanges.
+/// Does the same by recursive bisection of hosts and groups (starts.hpp) instead of exchanges.
 Placement bisect_groups(const Problem& problem, const HostCosts& costs, const Placement& start);
 
 /// Draws which host each group goes to, in the same manner.

@@ -9,7 +9,7 @@
 namespace thalweg::mapping {
 namespace {
 
-/// So many hosts of each site stand for all in latencies and bandwidths between sites.
+/// The number of hosts of each site that stand for all in latencies and bandwidths between sites.
 constexpr std::size_t most_sampled = 8;
 
 class Sites {

@@ -233,11 +233,11 @@ Network measure_pairs(Coordinator& coordinator, bool shared_clock, Network base)
     base.bandwidth_error.set(from, to, bandwidths.error(from, to));
     if (bandwidths.measured(from, to))
       base.bandwidth.set(from, to, coordinator.undilated(bandwidths.rate(from, to)));
-    for (const Arrow way : {pair, Arrow{to, from}}) {
-      if (measured(way.from, way.to).value != 0)
-        set_latency(base, coordinator, latencies, way);
+    for (const Arrow arrow : {pair, Arrow{to, from}}) {
+      if (measured(arrow.from, arrow.to).value != 0)
+        set_latency(base, coordinator, latencies, arrow);
       else
-        base.latency_error.set(way.from, way.to, std::numeric_limits<float>::infinity());
+        base.latency_error.set(arrow.from, arrow.to, std::numeric_limits<float>::infinity());
     }
   }
   base.measured_at = timestamp();

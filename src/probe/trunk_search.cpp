@@ -26,7 +26,7 @@ constexpr std::size_t enough_crowds = 3;
 constexpr std::size_t most_tests = 2;
 /// The flows that test it could get this much more.
 constexpr double test_reserve = 2;
-/// So many more suppositions may be wrong than passages are known: links of a ring, for example,
+/// How many more suppositions may be wrong than passages are known: links of a ring, for example,
 /// don't part the sites.
 constexpr std::size_t most_wrong = 1;
 

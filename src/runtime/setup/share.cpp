@@ -8,7 +8,6 @@
 #include <cstring>
 
 namespace thalweg::runtime {
-
 namespace {
 
 /// A mark, the size of the bytes, and the first of them: what is short needs no second message.
