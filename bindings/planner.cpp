@@ -159,10 +159,15 @@ std::vector<std::pair<std::string, nb::bytes>> wisdom_to_python(const nb::bytes&
 }
 
 void bind_table(nb::module_& m) {
+  nb::class_<PredictedTimes>(m, "PredictedTimes")
+      .def_ro("size", &PredictedTimes::size)
+      .def_ro("plan_ns", &PredictedTimes::plan_ns)
+      .def_ro("native_ns", &PredictedTimes::native_ns)
+      .def_ro("bound_ns", &PredictedTimes::bound_ns);
   nb::class_<Entry>(m, "Entry")
       .def(
           "__init__",
-          [](Entry* self, Kind kind, Skeleton skeleton, Size min_size, double predicted,
+          [](Entry* self, Kind kind, Skeleton skeleton, Size min_size, Size size, double predicted,
              double bound, const Native& native) {
             const auto nanoseconds = [](double time) {
               constexpr double most = 1e9; // seconds
@@ -172,27 +177,22 @@ void bind_table(nb::module_& m) {
               return std::llround(time * 1e9);
             };
             const collective::Rank root = skeleton.root;
-            new (self) Entry{kind,
-                             root,
-                             min_size,
-                             false,
-                             std::move(skeleton),
-                             std::nullopt,
-                             nanoseconds(predicted),
-                             nanoseconds(bound)};
+            new (self) Entry{kind, root, min_size, false, std::move(skeleton)};
+            self->times = {{.size = size,
+                            .plan_ns = nanoseconds(predicted),
+                            .native_ns = nanoseconds(native.time.value()),
+                            .bound_ns = nanoseconds(bound)}};
             set_native(*self, native);
           },
-          "kind"_a, "skeleton"_a, "min_size"_a = 0, "predicted"_a = 0.0, "bound"_a = 0.0,
-          "native"_a = Native())
+          "kind"_a, "skeleton"_a, "min_size"_a = 0, "size"_a = 0, "predicted"_a = 0.0,
+          "bound"_a = 0.0, "native"_a = Native())
       .def_ro("kind", &Entry::kind)
       .def_ro("root", &Entry::root)
       .def_ro("min_size", &Entry::min_size)
       .def_ro("native", &Entry::native)
       .def_ro("skeleton", &Entry::skeleton)
       .def_ro("second", &Entry::second)
-      .def_ro("predicted_ns", &Entry::predicted_ns)
-      .def_ro("bound_ns", &Entry::bound_ns)
-      .def_ro("native_ns", &Entry::native_ns)
+      .def_ro("times", &Entry::times)
       .def_ro("native_percent", &Entry::native_percent)
       .def_ro("native_algorithm", &Entry::native_algorithm)
       .def(
@@ -216,6 +216,7 @@ void bind_table(nb::module_& m) {
             return entry == nullptr ? std::nullopt : std::optional(*entry);
           },
           "kind"_a, "root"_a, "size"_a)
+      .def("predict", &Table::predict, "kind"_a, "root"_a, "size"_a)
       .def(
           "__eq__", [](const Table& a, const Table& b) { return a == b; }, nb::is_operator());
   nb::class_<PlanFile>(m, "PlanFile")

@@ -22,6 +22,7 @@ from thalweg._core.planner import (
     Phase,
     Plan,
     PlanFile,
+    PredictedTimes,
     Table,
 )
 from thalweg.errors import user_errors
@@ -39,6 +40,7 @@ __all__ = [
     "Phase",
     "Plan",
     "PlanFile",
+    "PredictedTimes",
     "Table",
     "explain",
     "from_bytes",

@@ -205,7 +205,8 @@ def save(path: str | PathLike[str], plans: Sequence[Plan]) -> None:
 def _entry(plan: Plan) -> Entry:
     kind = plan.collective.kind
     least = 0 if kind is Kind.barrier else 1
-    return Entry(kind, plan.skeleton, least, plan.predicted, plan.bound, plan.native)
+    size = plan.collective.size
+    return Entry(kind, plan.skeleton, least, size, plan.predicted, plan.bound, plan.native)
 
 
 def write_table(path: str | PathLike[str], network: Network, library: str, table: Table) -> None:

@@ -16,6 +16,8 @@ namespace {
 using collective::Kind;
 using collective::Rank;
 
+/// The largest size that is predicted; a schedule of many more segments can't be simulated.
+constexpr Size most_predicted = Size{1} << 27;
 /// The most ranks with which a table without rows gets those of every root, and not only of rank 0.
 constexpr Rank every_root_listed = 256;
 
@@ -32,18 +34,14 @@ std::set<Rank> roots(const Table& table, Kind kind) {
   return found;
 }
 
-std::int64_t nanoseconds(Time time) {
-  return static_cast<std::int64_t>(std::llround(time.value() * 1e9));
-}
-
-/// Returns the row for one root.
-Entry make_entry(const Problem& problem, const Parameters& tree, Size low,
-                 const PlanOptions& options) {
+/// Returns the row for one root and sizes from that of the problem.
+/// @param high up to this size
+Entry make_entry(Problem problem, const Parameters& tree, Size high, const PlanOptions& options) {
   const Kind kind = problem.collective.kind;
   Entry entry;
   entry.kind = kind;
   entry.root = problem.collective.root;
-  entry.min_size = low;
+  entry.min_size = problem.collective.size;
   entry.native = false;
   entry.skeleton = algorithms::make_skeleton(algorithms::find("tree"), problem, tree);
   schedule::verify(problem.collective,
@@ -51,9 +49,17 @@ Entry make_entry(const Problem& problem, const Parameters& tree, Size low,
   simulator::SimulationOptions simulation;
   simulation.window = options.window;
   simulation.max_messages = 16000;
-  entry.predicted_ns = nanoseconds(simulator::simulate(problem, entry.skeleton, simulation).time);
-  entry.bound_ns = nanoseconds(bounds::bound(problem).time);
-  set_native(entry, NativeModel(problem.network, options, {}).predict(problem));
+  NativeModel native(problem.network, options, {});
+  for (const Size size : {entry.min_size, std::min(high, most_predicted)}) {
+    if (!entry.times.empty() && size <= entry.times.back().size) break;
+    problem.collective.size = size;
+    Plan plan;
+    plan.predicted = simulator::simulate(problem, entry.skeleton, simulation).time;
+    plan.native = native.predict(problem);
+    plan.bound = bounds::bound(problem);
+    if (size == entry.min_size) set_native(entry, plan.native);
+    entry.times.push_back(predicted_times(plan, size));
+  }
   return entry;
 }
 
@@ -82,7 +88,7 @@ void put_tree(Table& table, const network::Network& network, Kind kind, const Pa
     const Problem problem =
         algorithms::make_problem({.kind = kind, .ranks = ranks, .root = root, .size = low}, network,
                                  table.placement, options.library);
-    table.entries.push_back(make_entry(problem, tree, low, options));
+    table.entries.push_back(make_entry(problem, tree, high, options));
     table.entries.push_back(std::move(after));
   }
   std::ranges::sort(table.entries, {}, [](const Entry& entry) {

@@ -20,12 +20,14 @@ struct Crossing {
   /// @param lead returns that of the first plan
   template <class Lead>
   void narrow(int steps, const Lead& lead) {
-    for (int step = 0; step < steps && high - low > 1 && !is_found(); ++step) {
-      const Size at = middle();
-      const double found = lead(at);
-      (found > 0 ? low : high) = at;
-      (found > 0 ? low_lead : high_lead) = std::abs(found);
-    }
+    for (int step = 0; step < steps && high - low > 1 && !is_found(); ++step)
+      look(middle(), lead);
+  }
+  /// Tries both sides of a size at which times jump.
+  template <class Lead>
+  void look_around(Size jump, const Lead& lead) {
+    for (const Size at : {jump - 1, jump})
+      if (low < at && at < high) look(at, lead);
   }
   [[nodiscard]] Size end() const {
     if (high - low > 1 && !is_found()) return middle();
@@ -40,6 +42,12 @@ struct Crossing {
 private:
   /// The search ends when the times differ by less than 1 % at one end.
   static constexpr double least_lead = 1.01;
+  template <class Lead>
+  void look(Size at, const Lead& lead) {
+    const double found = lead(at);
+    (found > 0 ? low : high) = at;
+    (found > 0 ? low_lead : high_lead) = std::abs(found);
+  }
   [[nodiscard]] bool is_found() const {
     return std::min(low_lead, high_lead) < std::log(least_lead);
   }

@@ -71,6 +71,7 @@ void RowPlanner::take_if_faster(PlannedRow& own, const PlannedRow& other) const 
   own.plan.native = std::move(native);
   own.plan.predicted = found;
   own.second = other.second;
+  own.times = {predicted_times(own.plan, here)};
 }
 
 std::vector<PlannedRow> RowPlanner::merged(std::vector<PlannedRow> planned) {
@@ -80,8 +81,10 @@ std::vector<PlannedRow> RowPlanner::merged(std::vector<PlannedRow> planned) {
         !(rows.back().plan.skeleton == next.plan.skeleton))
       rows.push_back(std::move(next));
     else {
-      rows.back().last_class = next.last_class;
-      if (!rows.back().second) rows.back().second = std::move(next.second);
+      PlannedRow& row = rows.back();
+      row.last_class = next.last_class;
+      row.times.insert(row.times.end(), next.times.begin(), next.times.end());
+      if (!row.second) row.second = std::move(next.second);
     }
   }
   return rows;
@@ -91,8 +94,19 @@ void RowPlanner::find_edges(std::vector<PlannedRow>& rows, int steps,
                             const std::vector<PlannedRow>* known) {
   rows.front().begin = 1;
   for (std::size_t i = 1; i < rows.size(); ++i)
-    if (known == nullptr || !meet(rows[i - 1], rows[i], *known))
+    if (known == nullptr || !meet(rows[i - 1], rows[i], *known)) {
       rows[i].begin = edge(rows[i - 1], rows[i], steps);
+      if (is_native(rows[i - 1].plan) || is_native(rows[i].plan)) add_native(rows[i]);
+    }
+}
+
+/// Adds what native takes where a row begins: rows meet where its time jumps, too.
+void RowPlanner::add_native(PlannedRow& row) {
+  if (row.begin >= row.times.front().size) return;
+  const std::int64_t native_ns = nanoseconds(native(row.begin).time);
+  row.times.insert(
+      row.times.begin(),
+      {.size = row.begin, .plan_ns = is_native(row.plan) ? native_ns : 0, .native_ns = native_ns});
 }
 
 double RowPlanner::lead(const Plan& plan, const Plan& other, Size size) {
@@ -113,25 +127,60 @@ Time RowPlanner::estimate(const Skeleton& skeleton, Size size) const {
   return simulator::estimate(own, skeleton, estimation(_setting.options, _limits));
 }
 
+/// Returns the smallest sizes above `low`, up to `high`, for which the library's rules choose
+/// otherwise than for smaller ones.
+std::vector<Size> RowPlanner::native_jumps(Size low, Size high) const {
+  constexpr std::size_t most_jumps = 4;
+  const auto rules = [&](Size size) {
+    std::string chosen;
+    for (const NativeAlgorithm& each : native_algorithms(problem(size), _setting.options.library))
+      chosen += to_text(each) + ';';
+    return chosen;
+  };
+  std::vector<Size> jumps;
+  const std::string last = rules(high);
+  for (std::string here = rules(low); here != last && jumps.size() < most_jumps;) {
+    Size same = low, other = high;
+    while (other - same > 1) {
+      const Size middle = same + (other - same) / 2;
+      (rules(middle) == here ? same : other) = middle;
+    }
+    jumps.push_back(other);
+    low = other;
+    here = rules(low);
+  }
+  return jumps;
+}
+
 /// Returns the size from which the second plan is faster: where both take the same time, or where
-/// one of them jumps because it needs another segment. After few simulations between the classes
-/// that were planned it follows the estimates, corrected by what these miss of the simulations at
-/// both ends.
+/// one of them jumps because it needs another segment, or because the library takes another
+/// algorithm. After few simulations between the classes that were planned it follows the estimates,
+/// corrected by what these miss of the simulations at both ends.
 Size RowPlanner::edge(const PlannedRow& first, const PlannedRow& second, int steps) {
   // At `low` the first plan wins, at `high` the second one: for what was planned there its time is
   // known, and the other one may be given up.
   Crossing crossing{size(first.last_class), size(second.first_class)};
   crossing.low_lead = std::max(0.0, lead(first.plan, second.plan, crossing.low));
   crossing.high_lead = std::max(0.0, lead(second.plan, first.plan, crossing.high));
-  crossing.narrow(steps, [&](Size at) { return lead(first.plan, second.plan, at); });
+  const std::vector<Size> jumps = is_native(first.plan) || is_native(second.plan)
+                                      ? native_jumps(crossing.low, crossing.high)
+                                      : std::vector<Size>{};
+  const auto simulated = [&](Size at) { return lead(first.plan, second.plan, at); };
+  if (steps > 0)
+    for (const Size jump : jumps)
+      crossing.look_around(jump, simulated);
+  crossing.narrow(steps, simulated);
   if (preset().edge_estimates > 0) {
     const auto estimated = [&](Size at) { return estimated_lead(first.plan, second.plan, at); };
     const Crossing begin = crossing;
     const double low_error = begin.low_lead - estimated(begin.low);
     const double high_error = -begin.high_lead - estimated(begin.high);
-    crossing.narrow(preset().edge_estimates, [&](Size at) {
+    const auto corrected = [&](Size at) {
       return estimated(at) + std::lerp(low_error, high_error, begin.part(at));
-    });
+    };
+    for (const Size jump : jumps)
+      crossing.look_around(jump, corrected);
+    crossing.narrow(preset().edge_estimates, corrected);
   }
   return crossing.end();
 }

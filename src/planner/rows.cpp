@@ -117,6 +117,7 @@ bool RowPlanner::take_mirrored(const PlannedRow& row) {
     if (estimate(own.plan.skeleton, size(middle)) > likeness * estimate(built, size(middle)))
       return false;
   }
+  own.times = in_proportion(row.times, predicted_times(own.plan, size(at)));
   _planned.push_back(std::move(own));
   return true;
 }
@@ -124,6 +125,7 @@ bool RowPlanner::take_mirrored(const PlannedRow& row) {
 /// Plans the middle of another root's row.
 void RowPlanner::plan_row_like(const PlannedRow& row, const RootPlans& other) {
   PlannedRow planned = plan_from(other, (row.first_class + row.last_class) / 2, true);
+  planned.times = in_proportion(row.times, planned.times.front());
   planned.first_class = row.first_class;
   planned.last_class = row.last_class;
   planned.begin = row.begin;
@@ -187,13 +189,18 @@ RootPlans RowPlanner::copy(const RootPlans& alike) {
 
 PlannedRow RowPlanner::copy(const PlannedRow& alike, Size size) const {
   PlannedRow own{alike.first_class, alike.last_class, alike.begin, {}};
+  for (const PredictedTimes& times : alike.times)
+    own.times.push_back({.size = times.size, .native_ns = times.native_ns});
   own.plan.algorithm = alike.plan.algorithm;
   own.plan.parameters = alike.plan.parameters;
   own.plan.native = alike.plan.native;
-  if (is_native(own.plan))
-    own.plan.predicted = own.plan.native.time;
-  else
+  if (!is_native(own.plan)) {
     own.plan.skeleton = skeleton_like(choice_of(alike.plan), alike.plan.skeleton, size);
+    return own;
+  }
+  own.plan.predicted = own.plan.native.time;
+  for (PredictedTimes& times : own.times)
+    times.plan_ns = times.native_ns;
   return own;
 }
 
@@ -214,6 +221,7 @@ std::optional<PlannedRow> RowPlanner::plan_unknown_sizes(const Choices* only) co
   Explanation found = passes.take();
   row.plan = has_rival ? best_for_all_sizes(found, problem(assumed_size), _setting.options, limits)
                        : std::move(found.plan);
+  row.times = {predicted_times(row.plan, assumed_size)};
   return row;
 }
 
@@ -320,8 +328,11 @@ PlannedRow RowPlanner::plan_class(std::size_t at, const Choices* only, const Cho
   passes.run();
   std::vector<Choice> ranking = passes.ranking(ranking_length);
   std::optional<SecondPlan> second = passes.second();
+  Plan plan = passes.take().plan;
+  const PredictedTimes times = predicted_times(plan, wanted.collective.size);
   return {
-      at, at, _setting.classes[at].min, passes.take().plan, std::move(ranking), std::move(second)};
+      at,     at, _setting.classes[at].min, std::move(plan), std::move(ranking), std::move(second),
+      {times}};
 }
 
 } // namespace thalweg::planner

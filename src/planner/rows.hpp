@@ -3,6 +3,7 @@
 #include "planner/mirror.hpp"
 #include "planner/native.hpp"
 #include "planner/passes.hpp"
+#include "planner/predicted_times.hpp"
 
 #include <map>
 #include <optional>
@@ -36,7 +37,8 @@ struct PlannedRow {
   Size begin = 1; ///< the smallest size from which on the plan is used
   Plan plan;      ///< for the first class
   std::vector<Choice> ranking = {};
-  std::optional<SecondPlan> second = {}; ///< Passes::second()
+  std::optional<SecondPlan> second = {};  ///< Passes::second()
+  std::vector<PredictedTimes> times = {}; ///< of the classes that were planned
 };
 
 /// What was planned for one collective and root.
@@ -69,7 +71,7 @@ public:
   /// bound and the hosts aren't alike. Rows begin where the other root's do if the same choices
   /// meet there.
   RootPlans plan_from(const RootPlans& other, bool alike);
-  /// Takes the choices of another root. Nothing is predicted.
+  /// Takes the choices of another root, and what native takes. Nothing else is predicted.
   [[nodiscard]] RootPlans copy(const RootPlans& alike);
 
 private:
@@ -115,6 +117,8 @@ private:
   [[nodiscard]] static std::vector<PlannedRow> merged(std::vector<PlannedRow> planned);
   /// @param known where they begin if the same two choices meet there; may be null
   void find_edges(std::vector<PlannedRow>& rows, int steps, const std::vector<PlannedRow>* known);
+  void add_native(PlannedRow& row);
+  [[nodiscard]] std::vector<Size> native_jumps(Size low, Size high) const;
   [[nodiscard]] Size edge(const PlannedRow& first, const PlannedRow& second, int steps);
 
   const RowSetting& _setting;

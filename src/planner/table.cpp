@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -20,10 +21,6 @@ using collective::Kind;
 using collective::Rank;
 using network::Network;
 using network::Placement;
-
-std::int64_t nanoseconds(Time time) {
-  return static_cast<std::int64_t>(std::llround(time.value() * 1e9));
-}
 
 /// Returns classes from 1 byte to max_size, each `octaves` wide.
 std::vector<SizeClass> size_classes(Size max_size, int octaves) {
@@ -120,15 +117,16 @@ private:
                        const std::vector<PlannedRow>& rows) {
     for (const PlannedRow& row : rows) {
       const Plan& plan = row.plan;
-      const bool native = plan.algorithm == native_name;
       if (!entries.empty()) {
-        const Entry& last = entries.back();
-        if (last.kind == kind && last.root == root && last.native == native &&
-            last.min_size != unknown_size && last.skeleton == plan.skeleton)
+        Entry& last = entries.back();
+        if (last.kind == kind && last.root == root && last.native == is_native(plan) &&
+            last.min_size != unknown_size && last.skeleton == plan.skeleton) {
+          last.times.insert(last.times.end(), row.times.begin(), row.times.end());
           continue;
+        }
       }
       entries.push_back(
-          make_entry(kind, root, kind == Kind::barrier ? unknown_size : row.begin, plan));
+          make_entry(kind, root, kind == Kind::barrier ? unknown_size : row.begin, row));
       if (row.second) entries.back().second = row.second->skeleton;
     }
   }
@@ -137,14 +135,13 @@ private:
   static void add_unknown_sizes(std::vector<Entry>& entries, Kind kind, Rank root,
                                 const std::optional<PlannedRow>& row) {
     if (row && row->plan.algorithm != native_name)
-      entries.push_back(make_entry(kind, root, unknown_size, row->plan));
+      entries.push_back(make_entry(kind, root, unknown_size, *row));
   }
 
-  static Entry make_entry(Kind kind, Rank root, Size begin, const Plan& plan) {
-    Entry entry{kind, root, begin, plan.algorithm == native_name, plan.skeleton};
-    entry.predicted_ns = nanoseconds(plan.predicted);
-    entry.bound_ns = nanoseconds(plan.bound.time);
-    set_native(entry, plan.native);
+  static Entry make_entry(Kind kind, Rank root, Size begin, const PlannedRow& row) {
+    Entry entry{kind, root, begin, is_native(row.plan), row.plan.skeleton};
+    entry.times = row.times;
+    set_native(entry, row.plan.native);
     return entry;
   }
 
@@ -164,7 +161,6 @@ private:
 } // namespace
 
 void set_native(Entry& entry, const Native& native) {
-  entry.native_ns = nanoseconds(native.time);
   entry.native_percent = static_cast<std::int32_t>(std::lround(100 * native.uncertainty));
   entry.native_algorithm = native.algorithm;
 }
@@ -179,6 +175,30 @@ const Entry* Table::find(Kind kind, Rank root, Size size) const {
   if (after == entries.begin()) return nullptr;
   const Entry& entry = *std::prev(after);
   return entry.kind == kind && entry.root == root ? &entry : nullptr;
+}
+
+PredictedTimes Table::predict(Kind kind, Rank root, Size size) const {
+  const Entry* const row = find(kind, root, size);
+  if (row == nullptr || row->times.empty()) return {size};
+  std::vector<PredictedTimes> known = row->times;
+  const auto at = static_cast<std::size_t>(row - entries.data());
+  const auto is_beside = [&](std::size_t other) {
+    return other < entries.size() && entries[other].kind == kind &&
+           entries[other].root == row->root;
+  };
+  const Size first = known.front().size, last = known.back().size;
+  const auto smaller = [&](const PredictedTimes& each) { return each.size < first; };
+  const auto larger = [&](const PredictedTimes& each) { return each.size > last; };
+  if (is_beside(at - 1) && entries[at - 1].min_size != unknown_size)
+    std::ranges::copy_if(entries[at - 1].times, std::inserter(known, known.begin()), smaller);
+  if (is_beside(at + 1) && row->min_size != unknown_size)
+    std::ranges::copy_if(entries[at + 1].times, std::back_inserter(known), larger);
+  PredictedTimes found = interpolate(known, size);
+  for (const auto quantity : PredictedTimes::times())
+    if (std::ranges::all_of(row->times, [&](const auto& each) { return each.*quantity == 0; }))
+      found.*quantity = 0;
+  if (row->native) found.plan_ns = found.native_ns;
+  return found;
 }
 
 Table make_table(const Network& network, const Placement& placement, std::span<const Kind> kinds,

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "planner/planner.hpp"
+#include "planner/predicted_times.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -25,16 +25,15 @@ struct Entry {
   /// Another plan, which may be faster although it isn't predicted to be: the runtime tries it,
   /// where calls race.
   std::optional<Skeleton> second = {};
-  std::int64_t predicted_ns = 0, bound_ns = 0; ///< of the smallest size that was planned
-  /// What the library's own collective is predicted to take for that size, how uncertain that is in
-  /// per cent, and by which algorithm; 0 and empty: not predicted.
-  std::int64_t native_ns = 0;
+  std::vector<PredictedTimes> times = {}; ///< of sizes that were planned, ascending
+  /// How uncertain native's time is for the smallest size that was planned, in per cent, and by
+  /// which of its algorithms; 0 and empty: not predicted.
   std::int32_t native_percent = 0;
   std::string native_algorithm = {};
   bool operator==(const Entry&) const = default;
 };
 
-/// Says in a row what native takes.
+/// Says in a row which algorithm native takes, and how uncertain its time is.
 void set_native(Entry& entry, const Native& native);
 
 /// All plans of one placement: what the runtime decides from. The decision is an integer-only
@@ -46,6 +45,11 @@ struct Table {
   /// The row for an operation, or none: native. O(log entries).
   /// @param size unknown_size: where ranks know the sizes of their own blocks only
   [[nodiscard]] const Entry* find(collective::Kind kind, collective::Rank root, Size size) const;
+  /// Returns what a call of that size is predicted to take: by interpolate() from the sizes that
+  /// were planned for its row and for the rows beside it. Nothing is known of what the row knows
+  /// for none of its sizes.
+  [[nodiscard]] PredictedTimes predict(collective::Kind kind, collective::Rank root,
+                                       Size size) const;
   bool operator==(const Table&) const = default;
 };
 
@@ -61,8 +65,8 @@ struct PlanFile {
 /// from all candidates, or from the best of its neighbours where their times show that no candidate
 /// gains (RowPlanner); between two that choose the same it takes that. It takes a neighbour's plan
 /// where that is predicted faster. Neighbouring
-/// classes with the same choice share a row, with the predicted time and bound of the smallest one
-/// that was planned. A row begins at the size from which on it is the faster one; the last one is
+/// classes with the same choice share a row, with the predicted times of each that was planned. A
+/// row begins at the size from which on it is the faster one; the last one is
 /// open. Gather, scatter and alltoall of up to 256 ranks also have a row for unknown sizes, unless
 /// that is native (plan_unknown_sizes()). Rank 0 is planned as the root first. One root of each
 /// group whose hosts are alike (by site, ports and links) is planned from the rows of rank 0, the

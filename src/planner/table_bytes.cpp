@@ -16,7 +16,7 @@ using collective::Rank;
 using network::HostId;
 using network::Network;
 
-constexpr std::uint32_t version = 9;
+constexpr std::uint32_t version = 10;
 constexpr std::string_view file_magic = "THWGPLAN", table_magic = "THWGTABL",
                            plan_magic = "THWGCHCE";
 
@@ -148,9 +148,7 @@ void put(Writer& writer, const Table& table) {
     if (!entry.native) writer.put(entry.skeleton);
     writer.put(entry.second.has_value());
     if (entry.second) writer.put(*entry.second);
-    writer.put(entry.predicted_ns);
-    writer.put(entry.bound_ns);
-    writer.put(entry.native_ns);
+    writer.put(entry.times);
     writer.put(entry.native_percent);
     writer.put(entry.native_algorithm);
   }
@@ -178,9 +176,9 @@ Table get_table(Reader& reader) {
     require(entry.root >= 0 && entry.root < ranks && entry.min_size >= 0);
     if (!entry.native) entry.skeleton = get_skeleton(reader, entry, ranks);
     if (reader.get_bool()) entry.second = get_skeleton(reader, entry, ranks);
-    entry.predicted_ns = reader.get<std::int64_t>();
-    entry.bound_ns = reader.get<std::int64_t>();
-    entry.native_ns = reader.get<std::int64_t>();
+    reader.read(entry.times);
+    require(std::ranges::adjacent_find(entry.times, std::ranges::greater_equal(),
+                                       &PredictedTimes::size) == entry.times.end());
     entry.native_percent = reader.get<std::int32_t>();
     entry.native_algorithm = reader.get_string();
   }

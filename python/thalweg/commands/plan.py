@@ -38,7 +38,7 @@ from thalweg.options import (
     SizeOption,
     said_once,
 )
-from thalweg.planner import Entry, Table
+from thalweg.planner import Entry, PredictedTimes, Table
 from thalweg.plans import Plan, Setting
 from thalweg.question import Collective, Question, search
 
@@ -301,19 +301,20 @@ def run_table(
 
 
 def _draw(table: Table) -> Drawing:
-    """Returns the rows of rank 0 as the root."""
+    """Returns the rows of rank 0 as the root, with the times of the size that they begin with."""
     drawing = Drawing(box=None, pad_edge=False)
     for heading in ("collective", "from size", "plan", "predicted", "bound", "native", "by"):
         drawing.add_column(heading)
     for entry in table.entries:
         if entry.root == 0:
+            times = table.predict(entry.kind, entry.root, entry.min_size)
             drawing.add_row(
                 entry.kind.name,
                 "unknown" if _of_unknown_sizes(entry) else units.size_to_text(entry.min_size),
                 _describe(entry),
-                _time(entry.predicted_ns),
-                _time(entry.bound_ns),
-                f"{_time(entry.native_ns)} ± {entry.native_percent} %",
+                _time(times.plan_ns),
+                _time(times.bound_ns),
+                f"{_time(times.native_ns)} ± {entry.native_percent} %",
                 entry.native_algorithm,
             )
     return drawing
@@ -346,13 +347,16 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
         "segment_size": None if entry.native else entry.skeleton.segment_size,
         "window": None if entry.native else entry.skeleton.window,
         "second": entry.second.algorithm if entry.second else None,
-        "predicted": entry.predicted_ns / 1e9 or None,
         "native": {
             "algorithm": entry.native_algorithm,
-            "time": entry.native_ns / 1e9,
             "uncertainty": entry.native_percent / 100,
         }
-        if entry.native_ns
+        if entry.native_algorithm
         else None,
-        "bound": entry.bound_ns / 1e9,
+        "times": [_times_json(times) for times in entry.times],
     }
+
+
+def _times_json(times: PredictedTimes) -> dict[str, float | None]:
+    seconds = {"predicted": times.plan_ns, "native": times.native_ns, "bound": times.bound_ns}
+    return {"size": times.size} | {name: ns / 1e9 or None for name, ns in seconds.items()}

@@ -114,8 +114,8 @@ void replan_shape(const Observations& seen, const CalledShape& shape, Replan& re
                             .after_ns = ns(best.seconds.call)});
   planner::Entry entry = *old;
   entry.skeleton = std::move(best.plan);
-  entry.predicted_ns = ns(best.seconds.call);
-  entry.bound_ns = ns(found.plan.bound.time.value());
+  entry.times = {planner::predicted_times(found.plan, shape.size)};
+  entry.times.front().plan_ns = ns(best.seconds.call);
   planner::set_native(entry, found.plan.native);
   entry.min_size = shape.key.least_size();
   result.table.entries.push_back(std::move(entry));

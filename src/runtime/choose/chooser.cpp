@@ -125,28 +125,9 @@ Chooser::KeptDecision Chooser::force_algorithm(const Shape& shape, const Force::
   }
 }
 
-/// Interpolates between the sizes that the table's rows begin with; beyond the last one, in
-/// proportion to the size.
-Prediction Chooser::predict(const Shape& shape) const {
+PredictedTimes Chooser::predict(const Shape& shape) const {
   if (_table == nullptr || !shape.sizes_are_known) return {};
-  const planner::Entry* const row = _table->find(shape.kind, shape.root, shape.size);
-  if (row == nullptr) return {};
-  const planner::Entry* const next = row + 1;
-  const bool has_next = next != _table->entries.data() + _table->entries.size() &&
-                        next->kind == row->kind && next->root == row->root;
-  const double from = static_cast<double>(std::max<units::Size>(1, row->min_size));
-  const double size = static_cast<double>(shape.size);
-  const auto at_size = [&](std::int64_t first, std::int64_t second) {
-    if (first == 0) return std::int64_t{0};
-    const double begin = static_cast<double>(first);
-    if (!has_next || second == 0)
-      return static_cast<std::int64_t>(begin * std::max(1.0, size / from));
-    const double share = (size - from) / (static_cast<double>(next->min_size) - from);
-    return static_cast<std::int64_t>(begin + share * (static_cast<double>(second) - begin));
-  };
-  return {at_size(row->native_ns, has_next ? next->native_ns : 0),
-          at_size(row->bound_ns, has_next ? next->bound_ns : 0),
-          at_size(row->predicted_ns, has_next ? next->predicted_ns : 0)};
+  return _table->predict(shape.kind, shape.root, shape.size);
 }
 
 Chooser::KeptDecision Chooser::refuse(const Shape& shape, std::string_view origin,

@@ -33,12 +33,7 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
-/// What a plan file says of a call, in nanoseconds; 0: nothing.
-struct Prediction {
-  std::int64_t native_ns = 0; ///< of the MPI library's own collective
-  std::int64_t bound_ns = 0;  ///< the lower limit on this network
-  std::int64_t plan_ns = 0;   ///< of the plan
-};
+using planner::PredictedTimes;
 
 /// A choice that can't be executed, and is native instead.
 struct Refusal {
@@ -61,7 +56,7 @@ public:
     std::optional<Reason> reason = {};
     /// Why the forced algorithm or the plan can't be executed, if so; null if asked before.
     const Refusal* refusal = nullptr;
-    Prediction prediction = {};
+    PredictedTimes prediction = {};
     bool has_second = false; ///< the table has a second plan: second()
     bool is_new = false;     ///< not asked before
   };
@@ -86,7 +81,7 @@ private:
     std::shared_ptr<const Prepared> prepared;
     std::optional<Reason> reason;
     std::unique_ptr<Refusal> refusal = nullptr;
-    Prediction prediction = {};
+    PredictedTimes prediction = {};
     bool has_second = false;
     std::optional<std::shared_ptr<const Prepared>> second = {}; ///< once it was asked for
   };
@@ -94,7 +89,7 @@ private:
   [[nodiscard]] const planner::Entry* row(const Shape& shape) const;
   [[nodiscard]] KeptDecision force_algorithm(const Shape& shape, const Force::Directive& forced,
                                              std::string_view origin) const;
-  [[nodiscard]] Prediction predict(const Shape& shape) const;
+  [[nodiscard]] PredictedTimes predict(const Shape& shape) const;
   /// @param origin where the choice comes from
   [[nodiscard]] KeptDecision refuse(const Shape& shape, std::string_view origin,
                                     const algorithms::Algorithm& algorithm, Reason reason,

@@ -31,7 +31,7 @@ public:
   [[nodiscard]] observe::TransferLog log(const std::vector<int>& world_ranks) const;
 
   observe::CallEvent event;
-  Prediction prediction;
+  PredictedTimes prediction;
   std::optional<Reason> reason; ///< why it is native, if it is
   std::uint64_t members = 0;    ///< Communicator::members
   observe::DatatypeClass datatype{};

@@ -278,8 +278,8 @@ void Neighborhoods::finish() {
   auto& plan = kind(_agreed).plan;
   plan.emplace(NeighborhoodPlan{prepare(pace), prepare({}), _own[degree] / 2, _bytes, {}});
   if (_agreed_verdict[chosen] != never)
-    plan->prediction = {.native_ns = _agreed_verdict[native_ns],
-                        .plan_ns = _agreed_verdict[plan_ns]};
+    plan->prediction = {.plan_ns = _agreed_verdict[plan_ns],
+                        .native_ns = _agreed_verdict[native_ns]};
   _stage = Stage::watching;
   for (auto* const each : {&_all, &_own_edges, &_all_edges})
     *each = {};

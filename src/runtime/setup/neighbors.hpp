@@ -35,7 +35,7 @@ struct NeighborhoodPlan {
   Prepared paced, at_once;
   std::int64_t destinations = 0; ///< that are there
   std::int64_t bytes = 0;        ///< that the rank sent when the plan was made
-  Prediction prediction;         ///< for these sizes
+  PredictedTimes prediction;     ///< for these sizes
 
   /// Returns the program for so many bytes: each rank's own choice, since a rank that has posted
   /// all its messages keeps nobody waiting.

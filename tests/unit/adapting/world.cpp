@@ -162,7 +162,7 @@ private:
   void say(std::string text) {
     if (!text.empty()) _run.said.push_back(std::move(text));
   }
-  Race* race_of(SimulatedRank& it, const runtime::Prediction& prediction) {
+  Race* race_of(SimulatedRank& it, const planner::PredictedTimes& prediction) {
     const RaceKey key = key_of(shape());
     Race* race = it.epochs->races.find(key);
     if (race == nullptr)
@@ -284,9 +284,8 @@ planner::Entry entry_for(const Network& network, const collective::Collective& s
   planner::Entry entry{
       .kind = shape.kind, .root = shape.root, .native = false, .skeleton = plan.skeleton};
   const auto problem = algorithms::make_problem(shape, usual, all_hosts(usual), library);
-  entry.predicted_ns = ns(plan.predicted);
-  entry.bound_ns = ns(plan.bound.time);
-  entry.native_ns = ns(simulator::simulate(problem, native_of(problem)).time);
+  entry.times = {planner::predicted_times(plan, shape.size)};
+  entry.times.front().native_ns = ns(simulator::simulate(problem, native_of(problem)).time);
   return entry;
 }
 

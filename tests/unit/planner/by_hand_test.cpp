@@ -42,8 +42,11 @@ TEST_CASE("a tree by hand takes the rows of its sizes, whatever the root") {
     const Entry* entry = table.find(Kind::bcast, root, 10'000);
     CHECK(entry->skeleton.root == root);
     CHECK(entry->skeleton.parents.front()[static_cast<std::size_t>(root)] == collective::no_rank);
-    CHECK(entry->predicted_ns > 0);
-    CHECK(entry->predicted_ns >= entry->bound_ns);
+    for (const Size size : inside) {
+      const PredictedTimes times = table.predict(Kind::bcast, root, size);
+      CHECK(times.plan_ns > 0);
+      CHECK(times.plan_ns >= times.bound_ns);
+    }
     CHECK(table.find(Kind::allreduce, 0, 50'000)->skeleton ==
           before.find(Kind::allreduce, 0, 50'000)->skeleton);
   }

@@ -14,14 +14,6 @@ constexpr Size smallest = Size{1} << 20;
 /// Messages of a schedule that isn't simulated as a whole.
 constexpr std::int64_t most = 50'000;
 
-/// Returns the size that the first class of a row stands for: the geometric mean of an octave.
-Size representative(const Entry& entry) {
-  Size size = 0;
-  for (int octave = 0; size < entry.min_size; ++octave)
-    size = static_cast<Size>(std::llround(std::exp2(octave + 0.5)));
-  return size;
-}
-
 /// Compares the times that tables state with whole simulations.
 class TableComparison {
 public:
@@ -35,16 +27,17 @@ public:
     const Table table = make_table(_net, one_each(_net.size()), std::array{kind}, options,
                                    largest / (of_blocks ? _net.size() : 1));
     for (const Entry& entry : table.entries)
-      if (!entry.native && entry.predicted_ns > 0 && entry.min_size != unknown_size)
-        compare(kind, entry);
+      if (!entry.native && entry.min_size != unknown_size)
+        for (const PredictedTimes& times : entry.times)
+          if (times.plan_ns > 0) compare(kind, entry, times);
   }
   [[nodiscard]] int compared() const { return _compared; }
 
 private:
-  void compare(Kind kind, const Entry& entry) {
+  void compare(Kind kind, const Entry& entry, const PredictedTimes& times) {
     const Problem problem = algorithms::make_problem(
-        {.kind = kind, .ranks = _net.size(), .root = entry.root, .size = representative(entry)},
-        _net, one_each(_net.size()), "test");
+        {.kind = kind, .ranks = _net.size(), .root = entry.root, .size = times.size}, _net,
+        one_each(_net.size()), "test");
     if (problem.collective.total() < smallest) return;
     if (simulator::simulated_messages(problem, entry.skeleton, {}) > most) return;
     const double whole = simulator::simulate(problem, entry.skeleton).time.value();
@@ -52,7 +45,7 @@ private:
     CAPTURE(collective::to_text(kind));
     CAPTURE(entry.root);
     CAPTURE(problem.collective.size);
-    CHECK(1e-9 * static_cast<double>(entry.predicted_ns) == doctest::Approx(whole).epsilon(0.01));
+    CHECK(1e-9 * static_cast<double>(times.plan_ns) == doctest::Approx(whole).epsilon(0.01));
     ++_compared;
   }
 

@@ -174,7 +174,7 @@ TEST_CASE("a plan replaces those of one class of sizes, in any table") {
         begins.insert(static_cast<units::Size>(random() % 5000));
       for (const units::Size begin : begins) {
         planner::Entry row{.kind = kind, .min_size = begin, .native = false, .skeleton = {}};
-        row.predicted_ns = begin + 1;
+        row.times = {{.plan_ns = begin + 1}};
         table.entries.push_back(row);
       }
     }
@@ -182,7 +182,7 @@ TEST_CASE("a plan replaces those of one class of sizes, in any table") {
     const runtime::RaceKey key{
         .kind = Kind::bcast, .root = 0, .size_class = static_cast<std::uint8_t>(random() % 13)};
     planner::Entry entry{.kind = Kind::bcast, .native = false, .skeleton = {}};
-    entry.predicted_ns = -1;
+    entry.times = {{.plan_ns = -1}};
     runtime::put_plan(table, key, entry);
     for (units::Size size = 0; size < 9000; ++size) {
       const bool inside = std::bit_width(static_cast<std::uint64_t>(size)) == key.size_class;
@@ -190,12 +190,12 @@ TEST_CASE("a plan replaces those of one class of sizes, in any table") {
         const planner::Entry* const now = table.find(kind, 0, size);
         const planner::Entry* const before = old.find(kind, 0, size);
         if (inside && kind == Kind::bcast) {
-          is_right &= now != nullptr && now->predicted_ns == -1;
+          is_right &= now != nullptr && now->times == entry.times;
         } else {
           // No row means native.
           const auto is_native = [](const auto* row) { return row == nullptr || row->native; };
           is_right &= is_native(now) == is_native(before);
-          if (!is_native(now)) is_right &= now->predicted_ns == before->predicted_ns;
+          if (!is_native(now)) is_right &= now->times == before->times;
         }
       }
     }
