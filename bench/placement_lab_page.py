@@ -64,7 +64,7 @@ def _times(parts: Sequence[Part]) -> Table:
     table = Table(
         "Run times, un-dilated",
         ["cloud", "time", "program", "size", *compared, planned, "gain", "95 % interval",
-         "placement alone", "promised", "rounds"],
+         "placement alone", "promised", "rounds", "dilation"],
         notes=[
             "Medians of valid runs that take turns, of the program's timed part; "
             f"{slots} ranks on each of {uneven.HOSTS} hosts. Gain: the faster of block and Scotch, "
@@ -75,6 +75,9 @@ def _times(parts: Sequence[Part]) -> Table:
             "work on the machine disturbs. Ten are wanted; of kernels as many as begin within "
             "100 s. Kernels are run in all placements; other programs, which need a launch for "
             "each, in some.",
+            "Dilation: by how much the lab slows the network down. 64 ranks share two cores: what "
+            "they compute and how often they are scheduled counts in these times, the less the "
+            "higher the dilation.",
         ],
     )  # fmt: skip
     cells = [cell for part in parts if (cell := _cell(part))]
@@ -85,7 +88,7 @@ def _times(parts: Sequence[Part]) -> Table:
             labels["scenario"], labels["time"], labels["program"], labels["size"],
             *(seconds(medians[each]) if each in medians else "-" for each in (*compared, planned)),
             times(cell.gain), f"{cell.low:.2f} - {cell.high:.2f}", times(alone),
-            times(cell.promised), cell.rounds,
+            times(cell.promised), cell.rounds, f"{cell.part.facts['dilation']:g}",
         )  # fmt: skip
     table.notes += [*_verdicts(cells), _not_measured(parts), _SEEDS]
     return table
