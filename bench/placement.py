@@ -192,9 +192,11 @@ def run(settings: Settings) -> None:
                 continue
             networks = settings.networks or size.networks
             page.add(labels, {"slots": size.slots}, map(asdict, judged(size, settings, networks)))
-    count = 1 if few else settings.networks or usual_tiny
-    page.add({"hosts": "up to 10"}, {}, map(asdict, optima(settings.seed, count, few=few)))
-    page.add({"pattern": with_calls_label}, {}, map(asdict, planned(settings.seed, few=few)))
+    if not page.has(labels := {"hosts": "up to 10"}):
+        count = 1 if few else settings.networks or usual_tiny
+        page.add(labels, {}, map(asdict, optima(settings.seed, count, few=few)))
+    if not page.has(labels := {"pattern": with_calls_label}):
+        page.add(labels, {}, map(asdict, planned(settings.seed, few=few)))
     page.finish()
 
 

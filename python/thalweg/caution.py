@@ -1,10 +1,9 @@
 """How much `thalweg run` makes sure of the network between its hosts before a run."""
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
-from thalweg.errors import UserError
+from thalweg import units
 
 Verify = Literal["auto", "always", "off"]
 Start = Literal["quick", "full"]
@@ -28,10 +27,4 @@ USUAL = Caution()
 
 def check_threshold(percent: str) -> float:
     """Reads "20%". Raises UserError."""
-    try:
-        value = float(percent.removesuffix("%")) / 100
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise UserError(f"--recalibrate {percent}: must be a percentage above 0, such as 20%")
-    return value
+    return units.parse_percentage(percent, "--recalibrate", "20%")

@@ -127,6 +127,13 @@ def check_output_folder(path: Path, name: str) -> None:
             _check_folder(path.absolute().parent, path.parent, name, _RIGHTS)
 
 
+def make_output_folder(folder: Path, name: str, file: str) -> None:
+    """Makes the folder, and checks that such a file can be written there. Raises UserError."""
+    with writing(name, "name another folder"):
+        folder.mkdir(parents=True, exist_ok=True)
+    check_output(folder / file, name)
+
+
 @contextlib.contextmanager
 def _possible(name: str) -> Iterator[None]:
     """Turns errors of a name that no file can have into UserError."""

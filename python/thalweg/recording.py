@@ -17,7 +17,7 @@ from typing import Any
 from thalweg import __version__, console, inputs, paths
 from thalweg import network as networks
 from thalweg.errors import UserError
-from thalweg.files import check_output, parse_json, read_text, write_error, write_whole, writing
+from thalweg.files import make_output_folder, parse_json, read_text, write_error, write_whole
 from thalweg.record import digest
 
 KEPT = 5
@@ -90,9 +90,7 @@ def named(folder: Path) -> Path:
 
     Raises UserError if no record can be written there.
     """
-    with writing(f"run record {folder}", "name another folder"):
-        folder.mkdir(parents=True, exist_ok=True)
-    check_output(folder / "run.json", f"run record {folder}")
+    make_output_folder(folder, f"run record {folder}", "run.json")
     return folder.absolute()
 
 

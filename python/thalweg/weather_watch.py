@@ -1,11 +1,10 @@
 """`thalweg weather --watch`: samples in the background that take a bounded share of the time."""
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from thalweg import console, inputs, paths, probe, sampling
+from thalweg import console, inputs, paths, probe, sampling, units
 from thalweg.errors import UserError
 from thalweg.launcher import Launcher
 from thalweg.network import Network
@@ -15,13 +14,7 @@ Pairs = Sequence[tuple[int, int]]
 
 def parse_share(text: str) -> float:
     """Reads "0.1%". Raises UserError."""
-    try:
-        share = float(text.removesuffix("%")) / 100
-    except ValueError:
-        share = math.nan
-    if not 0 < share <= 1:
-        raise UserError(f"--share {text}: must be a percentage above 0 and up to 100, such as 0.1%")
-    return share
+    return units.parse_percentage(text, "--share", "0.1%", most=1)
 
 
 def watch(

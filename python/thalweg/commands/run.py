@@ -20,7 +20,7 @@ import typer
 from thalweg import console
 from thalweg.caution import Caution, check_threshold
 from thalweg.errors import UserError
-from thalweg.files import check_output, temporary_folder, write_error, writing
+from thalweg.files import make_output_folder, temporary_folder, write_error
 from thalweg.options import (
     Adapt,
     Bind,
@@ -112,7 +112,7 @@ def command(
     )
     prepared = prepare(request, program)
     if trace:
-        _make_folder(trace)
+        make_output_folder(trace, f"trace folder {trace}", "summary.json")
     always = events is not None or watch
     recording = None if no_record else begin_recording(wanted, prepared, program, always=always)
     with temporary_folder() as folder:
@@ -313,12 +313,6 @@ def _forward(process: "subprocess.Popen[bytes]", received: int) -> None:
     if received != signal.SIGINT or not os.isatty(0):
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(received)
-
-
-def _make_folder(path: Path) -> None:
-    with writing(f"trace folder {path}", "name another folder"):
-        path.mkdir(parents=True, exist_ok=True)
-    check_output(path / "summary.json", f"trace folder {path}")
 
 
 def read_summary(file: Path) -> dict[str, Any] | None:
