@@ -176,6 +176,9 @@ void bind_table(nb::module_& m) {
                                             " seconds: must be from 0 to " + std::to_string(most));
               return std::llround(time * 1e9);
             };
+            if (size < 0)
+              throw std::invalid_argument("a row's times of " + std::to_string(size) +
+                                          " bytes: must be of at least 0");
             const collective::Rank root = skeleton.root;
             new (self) Entry{kind, root, min_size, false, std::move(skeleton)};
             self->times = {{.size = size,

@@ -5,7 +5,7 @@
 #include "schedule/verify.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <set>
 #include <stdexcept>
 #include <tuple>
@@ -16,7 +16,7 @@ namespace {
 using collective::Kind;
 using collective::Rank;
 
-/// The largest size that is predicted; a schedule of many more segments can't be simulated.
+/// The largest size that is predicted beside the smallest one.
 constexpr Size most_predicted = Size{1} << 27;
 /// The most ranks with which a table without rows gets those of every root, and not only of rank 0.
 constexpr Rank every_root_listed = 256;
@@ -50,7 +50,15 @@ Entry make_entry(Problem problem, const Parameters& tree, Size high, const PlanO
   simulation.window = options.window;
   simulation.max_messages = 16000;
   NativeModel native(problem.network, options, {});
-  for (const Size size : {entry.min_size, std::min(high, most_predicted)}) {
+  const auto can_be_simulated = [&](Size size) {
+    problem.collective.size = size;
+    return simulator::simulated_messages(problem, entry.skeleton, simulation) <
+           std::numeric_limits<std::int32_t>::max();
+  };
+  Size most = std::min(high, most_predicted);
+  while (most > entry.min_size && !can_be_simulated(most))
+    most /= 2;
+  for (const Size size : {entry.min_size, most}) {
     if (!entry.times.empty() && size <= entry.times.back().size) break;
     problem.collective.size = size;
     Plan plan;

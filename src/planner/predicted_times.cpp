@@ -39,6 +39,9 @@ double interpolate(std::span<const PredictedTimes> known, Quantity quantity, Siz
 
 } // namespace
 
+/// The longest time that is extended from sizes that are known: 30 years.
+constexpr double most_ns = 1e18;
+
 std::int64_t nanoseconds(Time time) {
   return static_cast<std::int64_t>(std::llround(time.value() * 1e9));
 }
@@ -48,20 +51,23 @@ PredictedTimes predicted_times(const Plan& plan, Size size) {
           nanoseconds(plan.bound.time)};
 }
 
+void add(std::vector<PredictedTimes>& times, const PredictedTimes& added) {
+  const auto at = std::ranges::lower_bound(times, added.size, {}, &PredictedTimes::size);
+  if (at == times.end() || at->size != added.size) times.insert(at, added);
+}
+
 PredictedTimes interpolate(std::span<const PredictedTimes> known, Size size) {
   PredictedTimes found{size};
   for (const Quantity quantity : PredictedTimes::times())
-    found.*quantity = std::llround(interpolate(known, quantity, size));
-  // Far beyond the largest size, their lines may cross.
-  if (found.plan_ns > 0) found.bound_ns = std::min(found.bound_ns, found.plan_ns);
+    found.*quantity = std::llround(std::min(interpolate(known, quantity, size), most_ns));
   return found;
 }
 
 std::vector<PredictedTimes> in_proportion(std::span<const PredictedTimes> there,
                                           const PredictedTimes& here) {
   const PredictedTimes same_size = interpolate(there, here.size);
-  std::vector<PredictedTimes> scaled(there.begin(), there.end());
-  for (PredictedTimes& each : scaled)
+  std::vector<PredictedTimes> scaled = {here};
+  for (PredictedTimes each : there) {
     for (const Quantity quantity : PredictedTimes::times())
       if (same_size.*quantity > 0)
         each.*quantity =
@@ -69,11 +75,8 @@ std::vector<PredictedTimes> in_proportion(std::span<const PredictedTimes> there,
                          static_cast<double>(same_size.*quantity));
       else
         each.*quantity = 0;
-  const auto at = std::ranges::lower_bound(scaled, here.size, {}, &PredictedTimes::size);
-  if (at != scaled.end() && at->size == here.size)
-    *at = here;
-  else
-    scaled.insert(at, here);
+    add(scaled, each);
+  }
   return scaled;
 }
 

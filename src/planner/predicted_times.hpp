@@ -36,14 +36,17 @@ std::int64_t nanoseconds(Time time);
 /// Returns what was predicted when a plan was made for a size.
 PredictedTimes predicted_times(const Plan& plan, Size size);
 
+/// Adds a size's times in its place, unless others of that size are there.
+void add(std::vector<PredictedTimes>& times, const PredictedTimes& added);
+
 /// Returns the times for a size by those of others: between two of them by interpolation, above the
 /// largest one as the last two let expect, or in proportion to the size after a single one; below
-/// the smallest one those of that. The limit isn't above the plan's time. O(number of sizes).
+/// the smallest one those of that. O(number of sizes).
 /// @param known ascending by size
 PredictedTimes interpolate(std::span<const PredictedTimes> known, Size size);
 
-/// Returns the times of one root's calls by those of another's with the same plan: in proportion,
-/// so that they are `here` for that size.
+/// Returns the times of one root's calls by those of another's: in proportion, so that they are
+/// `here` for that size. That of the plan is meant for the same plan.
 /// @param there of the other root, ascending by size; not empty
 std::vector<PredictedTimes> in_proportion(std::span<const PredictedTimes> there,
                                           const PredictedTimes& here);

@@ -83,7 +83,8 @@ std::vector<PlannedRow> RowPlanner::merged(std::vector<PlannedRow> planned) {
     else {
       PlannedRow& row = rows.back();
       row.last_class = next.last_class;
-      row.times.insert(row.times.end(), next.times.begin(), next.times.end());
+      for (const PredictedTimes& times : next.times)
+        add(row.times, times);
       if (!row.second) row.second = std::move(next.second);
     }
   }
@@ -94,19 +95,20 @@ void RowPlanner::find_edges(std::vector<PlannedRow>& rows, int steps,
                             const std::vector<PlannedRow>* known) {
   rows.front().begin = 1;
   for (std::size_t i = 1; i < rows.size(); ++i)
-    if (known == nullptr || !meet(rows[i - 1], rows[i], *known)) {
+    if (known == nullptr || !meet(rows[i - 1], rows[i], *known))
       rows[i].begin = edge(rows[i - 1], rows[i], steps);
-      if (is_native(rows[i - 1].plan) || is_native(rows[i].plan)) add_native(rows[i]);
+  for (std::size_t i = 1; i < rows.size(); ++i)
+    if (is_native(rows[i - 1].plan) || is_native(rows[i].plan)) {
+      add_native(rows[i - 1], rows[i].begin - 1);
+      add_native(rows[i], rows[i].begin);
     }
 }
 
-/// Adds what native takes where a row begins: rows meet where its time jumps, too.
-void RowPlanner::add_native(PlannedRow& row) {
-  if (row.begin >= row.times.front().size) return;
-  const std::int64_t native_ns = nanoseconds(native(row.begin).time);
-  row.times.insert(
-      row.times.begin(),
-      {.size = row.begin, .plan_ns = is_native(row.plan) ? native_ns : 0, .native_ns = native_ns});
+/// Adds what native takes for a size: rows meet where its time jumps, too.
+void RowPlanner::add_native(PlannedRow& row, Size size) {
+  const std::int64_t native_ns = nanoseconds(native(size).time);
+  add(row.times,
+      {.size = size, .plan_ns = is_native(row.plan) ? native_ns : 0, .native_ns = native_ns});
 }
 
 double RowPlanner::lead(const Plan& plan, const Plan& other, Size size) {
@@ -127,27 +129,32 @@ Time RowPlanner::estimate(const Skeleton& skeleton, Size size) const {
   return simulator::estimate(own, skeleton, estimation(_setting.options, _limits));
 }
 
-/// Returns the smallest sizes above `low`, up to `high`, for which the library's rules choose
-/// otherwise than for smaller ones.
+/// Returns sizes above `low`, up to `high`, for which the library's rules choose otherwise than for
+/// one byte less: one of each octave.
 std::vector<Size> RowPlanner::native_jumps(Size low, Size high) const {
-  constexpr std::size_t most_jumps = 4;
+  Problem asked = problem(low);
   const auto rules = [&](Size size) {
-    std::string chosen;
-    for (const NativeAlgorithm& each : native_algorithms(problem(size), _setting.options.library))
-      chosen += to_text(each) + ';';
+    asked.collective.size = size;
+    std::vector<Choice> chosen;
+    for (const NativeAlgorithm& each : native_algorithms(asked, _setting.options.library))
+      for (const Phase& phase : each.phases)
+        chosen.push_back(phase.choice);
     return chosen;
   };
   std::vector<Size> jumps;
-  const std::string last = rules(high);
-  for (std::string here = rules(low); here != last && jumps.size() < most_jumps;) {
-    Size same = low, other = high;
-    while (other - same > 1) {
-      const Size middle = same + (other - same) / 2;
-      (rules(middle) == here ? same : other) = middle;
+  for (std::vector<Choice> here = rules(low); low < high;) {
+    const Size end = std::min(high, 2 * low);
+    std::vector<Choice> there = rules(end);
+    if (there != here) {
+      Size same = low, other = end;
+      while (other - same > 1) {
+        const Size middle = same + (other - same) / 2;
+        (rules(middle) == here ? same : other) = middle;
+      }
+      jumps.push_back(other);
     }
-    jumps.push_back(other);
-    low = other;
-    here = rules(low);
+    low = end;
+    here = std::move(there);
   }
   return jumps;
 }
@@ -162,7 +169,9 @@ Size RowPlanner::edge(const PlannedRow& first, const PlannedRow& second, int ste
   Crossing crossing{size(first.last_class), size(second.first_class)};
   crossing.low_lead = std::max(0.0, lead(first.plan, second.plan, crossing.low));
   crossing.high_lead = std::max(0.0, lead(second.plan, first.plan, crossing.high));
-  const std::vector<Size> jumps = is_native(first.plan) || is_native(second.plan)
+  const bool may_jump = is_native(first.plan) || is_native(second.plan);
+  const bool looks = steps > 0 || preset().edge_estimates > 0;
+  const std::vector<Size> jumps = may_jump && looks && crossing.high - crossing.low > 1
                                       ? native_jumps(crossing.low, crossing.high)
                                       : std::vector<Size>{};
   const auto simulated = [&](Size at) { return lead(first.plan, second.plan, at); };

@@ -117,7 +117,7 @@ private:
   [[nodiscard]] static std::vector<PlannedRow> merged(std::vector<PlannedRow> planned);
   /// @param known where they begin if the same two choices meet there; may be null
   void find_edges(std::vector<PlannedRow>& rows, int steps, const std::vector<PlannedRow>* known);
-  void add_native(PlannedRow& row);
+  void add_native(PlannedRow& row, Size size);
   [[nodiscard]] std::vector<Size> native_jumps(Size low, Size high) const;
   [[nodiscard]] Size edge(const PlannedRow& first, const PlannedRow& second, int steps);
 

@@ -121,7 +121,8 @@ private:
         Entry& last = entries.back();
         if (last.kind == kind && last.root == root && last.native == is_native(plan) &&
             last.min_size != unknown_size && last.skeleton == plan.skeleton) {
-          last.times.insert(last.times.end(), row.times.begin(), row.times.end());
+          for (const PredictedTimes& times : row.times)
+            add(last.times, times);
           continue;
         }
       }
@@ -189,15 +190,24 @@ PredictedTimes Table::predict(Kind kind, Rank root, Size size) const {
   const Size first = known.front().size, last = known.back().size;
   const auto smaller = [&](const PredictedTimes& each) { return each.size < first; };
   const auto larger = [&](const PredictedTimes& each) { return each.size > last; };
+  const auto times_of = [&](const Entry& other) {
+    std::vector<PredictedTimes> times = other.times;
+    if (other.native != row->native) // A plan and native meet where the plan is clearly faster.
+      for (PredictedTimes& each : times)
+        each.plan_ns = 0;
+    return times;
+  };
   if (is_beside(at - 1) && entries[at - 1].min_size != unknown_size)
-    std::ranges::copy_if(entries[at - 1].times, std::inserter(known, known.begin()), smaller);
+    std::ranges::copy_if(times_of(entries[at - 1]), std::inserter(known, known.begin()), smaller);
   if (is_beside(at + 1) && row->min_size != unknown_size)
-    std::ranges::copy_if(entries[at + 1].times, std::back_inserter(known), larger);
+    std::ranges::copy_if(times_of(entries[at + 1]), std::back_inserter(known), larger);
   PredictedTimes found = interpolate(known, size);
   for (const auto quantity : PredictedTimes::times())
     if (std::ranges::all_of(row->times, [&](const auto& each) { return each.*quantity == 0; }))
       found.*quantity = 0;
   if (row->native) found.plan_ns = found.native_ns;
+  // Far beyond the largest size, their lines may cross.
+  if (found.plan_ns > 0) found.bound_ns = std::min(found.bound_ns, found.plan_ns);
   return found;
 }
 

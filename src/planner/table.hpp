@@ -47,7 +47,7 @@ struct Table {
   [[nodiscard]] const Entry* find(collective::Kind kind, collective::Rank root, Size size) const;
   /// Returns what a call of that size is predicted to take: by interpolate() from the sizes that
   /// were planned for its row and for the rows beside it. Nothing is known of what the row knows
-  /// for none of its sizes.
+  /// for none of its sizes. The limit isn't above the plan's time.
   [[nodiscard]] PredictedTimes predict(collective::Kind kind, collective::Rank root,
                                        Size size) const;
   bool operator==(const Table&) const = default;

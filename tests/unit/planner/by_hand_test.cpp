@@ -42,11 +42,13 @@ TEST_CASE("a tree by hand takes the rows of its sizes, whatever the root") {
     const Entry* entry = table.find(Kind::bcast, root, 10'000);
     CHECK(entry->skeleton.root == root);
     CHECK(entry->skeleton.parents.front()[static_cast<std::size_t>(root)] == collective::no_rank);
-    for (const Size size : inside) {
-      const PredictedTimes times = table.predict(Kind::bcast, root, size);
+    CHECK(entry->times.size() == 2);
+    for (const PredictedTimes& times : entry->times) {
       CHECK(times.plan_ns > 0);
       CHECK(times.plan_ns >= times.bound_ns);
     }
+    for (const Size size : inside)
+      CHECK(table.predict(Kind::bcast, root, size).plan_ns > 0);
     CHECK(table.find(Kind::allreduce, 0, 50'000)->skeleton ==
           before.find(Kind::allreduce, 0, 50'000)->skeleton);
   }
@@ -84,6 +86,19 @@ TEST_CASE("a tree that doesn't fit is refused") {
   CHECK_THROWS_AS(put_tree(table, net, Kind::scan, tree, 1, 2, openmpi()), std::invalid_argument);
   CHECK_THROWS_WITH_AS(put_tree(small, net, Kind::bcast, tree, 1, 2, openmpi()),
                        doctest::Contains("the tree is for 4 ranks"), std::invalid_argument);
+}
+
+TEST_CASE("a tree of very many segments is predicted as far as it can be simulated") {
+  const Network net = two_sites(2);
+  const std::array kinds = {Kind::bcast};
+  Table table = make_table(net, one_each(4), kinds, openmpi(), 1'000'000);
+  Parameters fine = tree;
+  fine.segment_size = 1;
+  put_tree(table, net, Kind::bcast, fine, 10'000, Size{1} << 40, openmpi());
+  const Entry* entry = table.find(Kind::bcast, 0, 10'000);
+  REQUIRE(entry->times.size() == 2);
+  CHECK(entry->times.back().size > 1'000'000);
+  CHECK(entry->times.back().size < Size{1} << 27);
 }
 
 } // namespace

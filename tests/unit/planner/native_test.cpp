@@ -272,6 +272,7 @@ TEST_CASE("a table's rows know native's time, and begin where native and plan cr
       CHECK(times.native_ns > 0);
       if (entry.native) CHECK(times.plan_ns == times.native_ns);
       if (!entry.native) CHECK(times.plan_ns < times.native_ns); // 0: not known
+      CHECK((times.plan_ns > 0 || times.bound_ns == 0));
     }
   }
   for (const Entry& entry : table.entries) {
@@ -320,6 +321,11 @@ TEST_CASE("a row begins just where the library takes another algorithm, if that 
   const auto native = [&](Size size) { return predict(problem(net, Kind::alltoall, size), {}); };
   REQUIRE(native(256).algorithm != native(257).algorithm);
   REQUIRE(native(256).time > 1.5 * native(257).time);
+  for (const Size size : {256, 257})
+    CHECK(1e-9 * static_cast<double>(table.predict(Kind::alltoall, 0, size).native_ns) ==
+          doctest::Approx(native(size).time.value()).epsilon(0.01));
+  CHECK(table.predict(Kind::alltoall, 0, 256).plan_ns ==
+        doctest::Approx(1e9 * native(257).time.value()).epsilon(0.05)); // the same messages
   CHECK(!table.find(Kind::alltoall, 0, 256)->native);
   CHECK(table.find(Kind::alltoall, 0, 257)->native);
 }

@@ -85,9 +85,14 @@ TEST_CASE("a table has a plan for every kind, root and size") {
         CHECK(!entry->native);
         CHECK(entry->skeleton.ranks == 6);
         CHECK(entry->skeleton.root == entry->root);
+        CHECK(!entry->times.empty());
+        for (const PredictedTimes& times : entry->times) {
+          CHECK(times.plan_ns >= times.bound_ns);
+          CHECK(times.bound_ns > 0);
+        }
         const PredictedTimes times = table.predict(kind, root, size);
-        CHECK(times.plan_ns >= times.bound_ns);
         CHECK(times.bound_ns > 0);
+        CHECK(times.plan_ns >= times.bound_ns);
       }
 }
 
@@ -108,8 +113,10 @@ TEST_CASE("where sizes aren't known blocks go directly, and nowhere slower than 
     const Table plain = make_table(even, one_each(6), std::array{kind}, openmpi(), 1000);
     for (const Entry& entry : plain.entries)
       if (entry.min_size == unknown_size)
-        for (const PredictedTimes& times : entry.times)
+        for (const PredictedTimes& times : entry.times) {
+          CHECK(times.plan_ns > 0);
           CHECK(times.plan_ns <= times.native_ns + times.native_ns / 50);
+        }
   }
   const Table without = make_table(slow, one_each(6), std::array{Kind::allgather}, openmpi(), 1000);
   CHECK(without.find(Kind::allgather, 0, unknown_size) == nullptr);
