@@ -192,11 +192,11 @@ def run(settings: Settings) -> None:
                 continue
             networks = settings.networks or size.networks
             page.add(labels, {"slots": size.slots}, map(asdict, judged(size, settings, networks)))
-    if not page.has(labels := {"hosts": "up to 10"}):
+    if not page.has(exact := {"hosts": "up to 10"}):
         count = 1 if few else settings.networks or usual_tiny
-        page.add(labels, {}, map(asdict, optima(settings.seed, count, few=few)))
-    if not page.has(labels := {"pattern": with_calls_label}):
-        page.add(labels, {}, map(asdict, planned(settings.seed, few=few)))
+        page.add(exact, {}, map(asdict, optima(settings.seed, count, few=few)))
+    if not page.has(with_calls := {"pattern": with_calls_label}):
+        page.add(with_calls, {}, map(asdict, planned(settings.seed, few=few)))
     page.finish()
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from thalweg import units
+from thalweg import percentage
 
 Verify = Literal["auto", "always", "off"]
 Start = Literal["quick", "full"]
@@ -27,4 +27,4 @@ USUAL = Caution()
 
 def check_threshold(percent: str) -> float:
     """Reads "20%". Raises UserError."""
-    return units.parse_percentage(percent, "--recalibrate", "20%")
+    return percentage.parse(percent, "--recalibrate", "20%")

@@ -125,6 +125,7 @@ def calls_of(run: Run) -> list[Call]:
     neighbourhoods, are left out.
     """
     world = list(range(run.ranks))
+    recorded = {part.rank for part in run.parts}
     found: dict[tuple[int, str, int, int], dict[int, list[int]]] = {}
     for row in run.calls:
         name = run.name_of("collectives", int(row["collective"]))
@@ -137,10 +138,11 @@ def calls_of(run: Run) -> list[Call]:
         members = list(run.communicators.get(communicator, ()))
         if name not in Kind.__members__ or not members or min(members) < 0:
             continue
-        count = max(calls for calls, _ in by_rank.values())
-        size = round(sum(b for _, b in by_rank.values()) / sum(c for c, _ in by_rank.values()))
+        made, nbytes = (sum(column) for column in zip(*by_rank.values(), strict=True))
+        # Where ranks have blocks of their own sizes, each class has a part of a call's ranks.
+        present = sum(member in recorded for member in members)
         whole = () if members == world else members
-        calls.append(Call(Kind[name], size, float(count), root, whole))
+        calls.append(Call(Kind[name], round(nbytes / made), made / present, root, whole))
     return calls
 
 

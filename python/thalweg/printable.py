@@ -19,6 +19,15 @@ def short(text: str, most: int = 60) -> str:
     return printable(text if len(text) <= most else f"{text[:most]}...")
 
 
+def duration(seconds: float) -> str:
+    """Returns "1.25 s", "800 ms" or "41 us"; where the compiled core isn't loaded for it."""
+    scale, unit = next(
+        ((scale, unit) for scale, unit in ((1, "s"), (1e3, "ms")) if seconds * scale >= 1),
+        (1e6, "us"),
+    )
+    return f"{seconds * scale:.3g} {unit}"
+
+
 def plural(count: int, noun: str) -> str:
     """Returns "1 host" or "2 hosts"."""
     return f"{count} {noun}{'s' * (count != 1)}"

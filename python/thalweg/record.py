@@ -205,6 +205,12 @@ class Run:
         found["bound"] = entries["bound_ns"] * 1e-9
         return found
 
+    @property
+    def blocking_calls(self) -> NDArray[np.void]:
+        """The calls that aren't nonblocking: a rank does nothing else in their times."""
+        found: NDArray[np.void] = self.calls[self.calls["nonblocking"] == 0]
+        return found
+
     @cached_property
     def communicators(self) -> Mapping[int, Sequence[int]]:
         """World ranks of the members by rank, by what calls have as `communicator`; -1: not known,
@@ -236,7 +242,9 @@ class Run:
     @property
     def wall(self) -> float:
         """Seconds from MPI_Init to MPI_Finalize; 0: not known."""
-        spans = [clock.at_ns[1] - clock.at_ns[0] for clock in self.clocks if len(clock.at_ns) > 1]
+        if self.description.get("end", "") is None:
+            return 0.0
+        spans = [clock.at_ns[-1] - clock.at_ns[0] for clock in self.clocks if len(clock.at_ns) > 1]
         return max(spans, default=0) * 1e-9 / self.dilation
 
     def name_of(self, table: str, number: int) -> str:

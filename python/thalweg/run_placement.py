@@ -254,8 +254,8 @@ def _earlier_seconds(known: Program) -> float | None:
 
 
 def in_collectives(run: Run) -> float:
-    """Returns the seconds that a rank spent in collectives, on average."""
-    return float(run.calls["seconds"].sum()) / run.ranks
+    """Returns the seconds that a rank spent in blocking collectives, on average."""
+    return float(run.blocking_calls["seconds"].sum()) / run.ranks
 
 
 def _when(run: Run) -> str:

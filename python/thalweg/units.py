@@ -4,10 +4,8 @@ Inside Thalweg a time is in seconds, a size in bytes and a rate in bytes per sec
 "10ms" is parsed and printed at the edges only.
 """
 
-import math
-
 from thalweg._core import units as _core
-from thalweg.errors import UserError, user_errors
+from thalweg.errors import user_errors
 
 
 @user_errors()
@@ -35,21 +33,6 @@ def parse_rate(text: str) -> float:
     Raises UserError if it isn't a rate above zero.
     """
     return _core.parse_rate(text)
-
-
-def parse_percentage(text: str, option: str, example: str, most: float = math.inf) -> float:
-    """Reads "20%" as 0.2.
-
-    Raises UserError, about the option, unless it is above 0 and at most `most`.
-    """
-    try:
-        share = float(text.removesuffix("%")) / 100
-    except ValueError:
-        share = math.nan
-    if not 0 < share <= most or share == math.inf:
-        limit = "" if most == math.inf else f" and up to {100 * most:g}"
-        raise UserError(f"{option} {text}: must be a percentage above 0{limit}, such as {example}")
-    return share
 
 
 def time_to_text(time: float) -> str:

@@ -50,7 +50,9 @@ def see(run: Run) -> Seen:
             plan = f"native ({run.name_of('reasons', each['reason'])})"
         key = (run.name_of("collectives", each["collective"]), int(each["size_class"]), plan)
         count, seconds = calls.get(key, (0, 0.0))
-        calls[key] = (count + int(each["calls"]), seconds + float(each["seconds"]) * run.dilation)
+        # Times of nonblocking calls overlap with others and with the program's own work.
+        spent = 0.0 if each["nonblocking"] else float(each["seconds"]) * run.dilation
+        calls[key] = (count + int(each["calls"]), seconds + spent)
     links = {
         (run.hosts[each["from"]], run.hosts[each["to"]]): (
             float(each["observed"]), float(each["predicted"])

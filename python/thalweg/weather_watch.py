@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from thalweg import console, inputs, paths, probe, sampling, units
+from thalweg import console, inputs, paths, percentage, probe, sampling
 from thalweg.errors import UserError
 from thalweg.launcher import Launcher
 from thalweg.network import Network
@@ -14,7 +14,7 @@ Pairs = Sequence[tuple[int, int]]
 
 def parse_share(text: str) -> float:
     """Reads "0.1%". Raises UserError."""
-    return units.parse_percentage(text, "--share", "0.1%", most=1)
+    return percentage.parse(text, "--share", "0.1%", most=1)
 
 
 def watch(

@@ -15,6 +15,7 @@ from thalweg.analysis import (
     imbalance,
     links,
     outliers,
+    paths,
     stages,
     verdict,
     waits,
@@ -199,6 +200,21 @@ def test_verdicts_name_the_culprit(kind: str, seed: int) -> None:
     first = found.suspects[0]
     assert (first.fault, first.culprit) == (kind, case.fault.culprit)
     assert first.culprit in " ".join(words.sentences(found))
+
+
+def test_of_very_many_calls_some_stand_for_all() -> None:
+    made = Recording(3)
+    for at in range(60):
+        t = 1000 * at
+        call = made.call(Kind.allreduce, {0: (t, t + 60), 1: (t, t + 52), 2: (t, t + 49)})
+        for rank in (1, 2):
+            made.message(call, rank, 0, (t + 2, t + 3), (t + 1, t + 20 * rank), step=0, how=1)
+            made.message(call, 0, rank, (t + 42, t + 43), (t + 4, t + 48), step=1)
+    run = made.run()
+    every = paths.paths_of_ranks(run).select(paths.CAUSES).sum().row(0)
+    some = paths.paths_of_ranks(run, most_rows=40)
+    assert some["call"].n_unique() < 60
+    assert some.select(paths.CAUSES).sum().row(0) == pytest.approx(every)
 
 
 def test_without_planned_calls_there_is_nothing_to_see() -> None:

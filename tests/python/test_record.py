@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thalweg import record
+from thalweg import matrices, record
 from thalweg.errors import UserError
 
 CLASSES = len(record.SIZE_CLASSES)
@@ -169,6 +169,24 @@ def test_what_a_lab_dilated_is_divided_again(tmp_path: Path) -> None:
     for unusable in (0.5, "4", None):
         write(tmp_path, 1, dilation=unusable)
         assert record.read(tmp_path).dilation == 1
+
+
+def test_a_long_run_ends_with_its_last_comparison_of_clocks(tmp_path: Path) -> None:
+    clock = {"at_ns": [10**9, 98 * 10**9, 601 * 10**9], "offset_ns": [0] * 3, "error_ns": [0] * 3}
+    ended = {"clocks": [clock], "end": "2026-01-01T00:10:00Z"}
+    assert record.read(write(tmp_path, 1, part(0, 1), **ended)).wall == pytest.approx(600)
+    unfinished = ended | {"end": None}
+    assert record.read(write(tmp_path, 1, part(0, 1), **unfinished)).wall == 0  # not known
+
+
+def test_each_call_counts_once_whatever_sizes_its_ranks_have(tmp_path: Path) -> None:
+    """Two ranks of three have blocks of one class, the third of another."""
+    own = [calls(7, 0, 1, [1000] * 12) for _ in range(3)]
+    own[2] = own[2][:27] + bytes([9]) + own[2][28:]
+    parts = [part(rank, 3, own[rank], member(7, rank, 3, 0)) for rank in range(3)]
+    run = record.read(write(tmp_path, 3, *parts))
+    assert run.calls["size_class"].tolist() == [4, 4, 9]
+    assert sum(each.count for each in matrices.calls_of(run)) == pytest.approx(12)
 
 
 def test_communicators_are_put_together_from_their_members(tmp_path: Path) -> None:

@@ -62,7 +62,10 @@ def record_of(folder: Path, hosts: list[str] = HOSTS, **more: object) -> Path:
         )
         for rank in range(ranks)
     ]  # fmt: skip
-    more = {"command": ["./run", "</script><i>", "[bold]"], "placement": list(range(ranks))} | more
+    more = {
+        "command": ["./run", "</script><i>", "[bold]"], "placement": list(range(ranks)),
+        "collectives": ["bcast", "allreduce"],
+    } | more  # fmt: skip
     return write(folder, ranks, *parts, hosts=hosts, **more)
 
 

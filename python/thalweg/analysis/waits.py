@@ -7,6 +7,7 @@ aligned.
 import polars as pl
 
 from thalweg.analysis.tables import Run
+from thalweg.collective_names import ALL_TO_ALL
 
 LATE_BROADCAST, EARLY_REDUCE, EARLY_SCAN = "Late Broadcast", "Early Reduce", "Early Scan"
 WAIT_AT_NXN, NXN_COMPLETION = "Wait at N x N", "N x N Completion"
@@ -14,7 +15,6 @@ WAIT_AT_BARRIER, BARRIER_COMPLETION = "Wait at Barrier", "Barrier Completion"
 ONE_TO_ALL = ("bcast", "scatter")
 ALL_TO_ONE = ("reduce", "gather")
 PREFIX = ("scan", "exscan")
-ALL_TO_ALL = ("allreduce", "allgather", "alltoall", "reduce_scatter")
 
 
 def wait_states(run: Run) -> pl.DataFrame:

@@ -121,10 +121,10 @@ def _explain_run(folder: Path, collective: str | None, size: str | None, json: b
     summary = events.read_summary(folder)
     found = list(filter(is_wanted, races.of(summary)))
     changed = list(filter(is_wanted, changes.of(summary)))
-    if json:
-        console.show_json({"races": found, "changes": changed})
-        return 0
     dilation = record.dilation_of(summary)
+    if json:
+        console.show_json({"races": found, "changes": changed, "dilation": dilation})
+        return 0
     asked = f" of a {collective}" if collective else ""
     asked += f" of {size}" if size else ""
     for each in changed:

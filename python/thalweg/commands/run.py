@@ -19,6 +19,7 @@ import typer
 
 from thalweg import console
 from thalweg.caution import Caution, check_threshold
+from thalweg.collective_names import ends_together
 from thalweg.errors import UserError
 from thalweg.files import make_output_folder, temporary_folder, write_error
 from thalweg.options import (
@@ -46,6 +47,7 @@ from thalweg.options import (
     VerifyNetwork,
 )
 from thalweg.preparation import Preparation, Request, prepare
+from thalweg.printable import duration
 
 if TYPE_CHECKING:
     from thalweg.record import Run
@@ -337,7 +339,7 @@ def summary_line(summary: dict[str, Any] | None) -> str:
 
     dilation = record.dilation_of(summary)
     parts = [
-        _counts(name, counts, _gain(counts.get("planned", {}), dilation))
+        _counts(name, counts, _gain(name, counts.get("planned", {}), dilation))
         for name, counts in summary["collectives"].items()
     ]
     # Their times overlap, also with the program's own work: sums would say nothing.
@@ -353,7 +355,7 @@ def summary_line(summary: dict[str, Any] | None) -> str:
 
 
 def _counts(name: str, counts: dict[str, Any], gain: str = "") -> str:
-    """Returns text such as "bcast: 12 planned (0.40 s), 3 native (single-host)"."""
+    """Returns text such as "bcast: 12 planned (400 ms), 3 native (single-host)"."""
     parts = []
     if calls := counts.get("planned", {}).get("calls", 0):
         parts.append(f"{calls} planned{gain}")
@@ -363,18 +365,24 @@ def _counts(name: str, counts: dict[str, Any], gain: str = "") -> str:
     return f"{name}: {', '.join(parts)}"
 
 
-def _gain(planned: dict[str, Any], dilation: float) -> str:
-    """Returns text such as " (1.20 s; native 2.00 s, saved 0.80 s; 50 % of the limit)".
+def _gain(name: str, planned: dict[str, Any], dilation: float) -> str:
+    """Returns text such as " (1.2 s; native 2 s, saved 800 ms; 50 % of the limit)".
 
-    The time is rank 0's. A root that waits for late ranks may need more than all of native.
+    The time is rank 0's. It is compared with predictions, which are of whole calls, only where no
+    rank leaves a call before all have entered it.
     """
     if "seconds" not in planned:
         return ""
-    parts = [f"{planned['seconds'] / dilation:.2f} s"]
-    if compared := planned.get("compared"):
+    spent = planned["seconds"] / dilation
+    parts = [duration(spent)]
+    compared = planned.get("compared")
+    if compared and ends_together(name):
         taken, native, limit = compared["seconds"] / dilation, compared["native"], compared["limit"]
-        saved = f"saved {native - taken:.2f} s" if taken <= native else "waiting included"
-        parts.append(f"native {native:.2f} s, {saved}")
+        part = f"for {duration(taken)} of it " if taken < 0.99 * spent else ""
+        saved = f"saved {duration(native - taken)}"
+        parts.append(
+            f"{part}native {duration(native)}, {saved if taken <= native else 'waiting included'}"
+        )
         if taken > 0 and limit is not None:
             parts.append(f"{100 * limit / taken:.0f} % of the limit")
     return f" ({'; '.join(parts)})"

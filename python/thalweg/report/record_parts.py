@@ -77,7 +77,7 @@ def _plan(run: record.Run, key: np.void) -> str:
 def costliest(run: record.Run) -> list[tuple[str, int, int, str]]:
     """Returns collective, mean size, root and algorithm of the three kinds of planned calls of all
     ranks that took the most time."""
-    table = run.calls
+    table = run.blocking_calls
     table = table[(table["planned"] == 1) & (table["ranks"] == run.ranks)]
     keys = ["collective", "size_class", "root", "algorithm"]
     groups, where = np.unique(table[keys], return_inverse=True)
@@ -96,7 +96,7 @@ def costliest(run: record.Run) -> list[tuple[str, int, int, str]]:
 
 def time_by_rank(run: record.Run, rows: Bins) -> list[Block]:
     """A heatmap of ranks by collectives, and a table of ranks."""
-    table = run.calls[run.calls["nonblocking"] == 0]
+    table = run.blocking_calls
     if not len(table):
         return []
     kinds, kind_of = np.unique(table["collective"], return_inverse=True)

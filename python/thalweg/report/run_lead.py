@@ -9,6 +9,7 @@ import numpy as np
 from thalweg import record, units
 from thalweg.analysis import words
 from thalweg.analysis.findings import Findings
+from thalweg.collective_names import ends_together
 from thalweg.printable import plural, short
 
 EVENTS = "run it again with --events 64MB"
@@ -23,7 +24,8 @@ class Costs:
     collectives: float
     planned: float
     compared: float
-    """Seconds in planned calls of which the native time is known."""
+    """Seconds in planned calls of which the native time is known, and in which no rank leaves
+    before all have entered: there what a rank spends is what the call takes."""
     native: float
     """What the MPI library's own are predicted to take for the same."""
     bound: float
@@ -43,10 +45,12 @@ class Costs:
 
 def costs(run: record.Run, findings: Findings | None) -> Costs:
     """Sums up a record."""
-    calls = run.calls[run.calls["nonblocking"] == 0]
+    calls = run.blocking_calls
     ranks = max(len(run.parts), 1)
     planned = calls[calls["planned"] == 1]
-    known = planned[planned["native"] > 0]
+    names = enumerate(run.description.get("collectives", []))
+    end_together = [number for number, name in names if ends_together(name)]
+    known = planned[(planned["native"] > 0) & np.isin(planned["collective"], end_together)]
     found = Costs(
         run.wall,
         *(float(part["seconds"].sum()) / ranks for part in (calls, planned, known)),
@@ -103,7 +107,7 @@ def _spent(run: record.Run, found: Costs) -> list[str]:
     command = _command(run)
     where = f"{plural(run.ranks, 'rank')} on {plural(len(run.hosts), 'host')}"
     whole = f" of {_time(found.wall)} between MPI_Init and MPI_Finalize" if found.wall else ""
-    if found.calls < 0.5:
+    if found.calls <= 0:
         return [f"{command}: {where} called no collectives that Thalweg can plan."]
     share = f" ({100 * found.collectives / found.wall:.0f} %)" if found.wall else ""
     return [
@@ -120,19 +124,21 @@ def _command(run: record.Run) -> str:
 
 
 def _saved(found: Costs) -> list[str]:
-    if found.planned_calls < 0.5 or not found.compared:
-        return (
-            ["No planned call's native time is known, so what was saved can't be said."]
-            if (found.planned_calls >= 0.5)
-            else []
-        )
+    if found.planned_calls <= 0:
+        return []
+    if not found.compared:
+        return [
+            "What was saved can't be said: no planned call is known in which ranks wait for all "
+            "others and native's time was predicted."
+        ]
     late = found.compared - found.own
     waiting = (
         f", {_time(late)} of it waiting for late ranks," if late > 0.005 * found.compared else ""
     )
     text = (
-        f"Planned calls took {_time(found.compared)}{waiting} where the MPI library's own are "
-        f"predicted to take {_time(found.native)}: "
+        f"Planned calls in which ranks wait for all others took {_time(found.compared)}{waiting} "
+        "where the MPI library's own are predicted to take "
+        f"{_time(found.native)}: "
     )
     if found.own <= found.native:
         text += f"{_time(found.native - found.own)} saved"
@@ -171,7 +177,7 @@ def _outside(run: record.Run, why_not: str) -> list[str]:
 def by_rank(run: record.Run) -> np.ndarray:
     """Seconds in blocking collectives of each rank that left a record."""
     spent = np.zeros(run.ranks)
-    calls = run.calls[run.calls["nonblocking"] == 0]
+    calls = run.blocking_calls
     np.add.at(spent, calls["rank"], calls["seconds"])
     return spent[[part.rank for part in run.parts]]
 

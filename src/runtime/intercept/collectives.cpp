@@ -198,6 +198,7 @@ int execute_apart(Runtime& runtime, Communicator* communicator, const Call& call
     record.set(*communicator);
   }
   if (communicator->reason) record.reason = communicator->reason;
+  if (code == MPI_SUCCESS) record.event.size = plain_size(call).value_or(0);
   finish(runtime, *communicator, call, record, code);
   return negotiate(runtime, *communicator, call, code);
 }
