@@ -10,6 +10,9 @@ namespace {
 
 using Quantity = std::int64_t PredictedTimes::*;
 
+/// The longest time that is extended from sizes that are known: 30 years.
+constexpr double most_ns = 1e18;
+
 /// Returns the time for a size by the line through two others, the first of which is smaller.
 double on_line(const PredictedTimes& first, const PredictedTimes& second, Quantity quantity,
                Size size) {
@@ -38,9 +41,6 @@ double interpolate(std::span<const PredictedTimes> known, Quantity quantity, Siz
 }
 
 } // namespace
-
-/// The longest time that is extended from sizes that are known: 30 years.
-constexpr double most_ns = 1e18;
 
 std::int64_t nanoseconds(Time time) {
   return static_cast<std::int64_t>(std::llround(time.value() * 1e9));

@@ -124,13 +124,14 @@ bool RowPlanner::take_mirrored(const PlannedRow& row) {
 
 /// Plans the middle of another root's row.
 void RowPlanner::plan_row_like(const PlannedRow& row, const RootPlans& other) {
-  PlannedRow planned = plan_from(other, (row.first_class + row.last_class) / 2, true);
+  const std::size_t middle = (row.first_class + row.last_class) / 2;
+  PlannedRow planned = plan_from(other, middle, true);
   const bool is_same = choice_of(planned.plan) == choice_of(row.plan);
   planned.times = in_proportion(row.times, planned.times.front());
   for (PredictedTimes& times : planned.times)
     if (is_native(planned.plan))
       times.plan_ns = times.native_ns;
-    else if (!is_same && times.size != size((row.first_class + row.last_class) / 2))
+    else if (!is_same && times.size != size(middle))
       times.plan_ns = 0;
   planned.first_class = row.first_class;
   planned.last_class = row.last_class;
