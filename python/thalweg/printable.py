@@ -25,7 +25,8 @@ def duration(seconds: float) -> str:
         ((scale, unit) for scale, unit in ((1, "s"), (1e3, "ms")) if seconds * scale >= 1),
         (1e6, "us"),
     )
-    return f"{seconds * scale:.3g} {unit}"
+    value = seconds * scale
+    return f"{value:.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"
 
 
 def plural(count: int, noun: str) -> str:

@@ -15,6 +15,7 @@ from thalweg.errors import UserError
 from thalweg.hosts import Host
 from thalweg.planner import PlanFile
 from thalweg.preparation import Request
+from thalweg.printable import duration
 
 LAUNCHER = """#!/bin/bash
 if [[ $1 == --version ]]; then echo "mpirun (Open MPI) 4.1.4"; exit; fi
@@ -256,6 +257,15 @@ def test_a_summary_is_in_the_networks_own_time() -> None:
         "alltoall: 2 planned (1 s; native 3 s, saved 2 s; 50 % of the limit)"
     )
     assert "native 3 s, waiting included; 12 %" in run.summary_line(summary)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 us"), (4.1e-5, "41 us"), (0.0329, "32.9 ms"), (0.9996, "1000 ms"), (1.25, "1.25 s"),
+     (99.96, "100 s"), (1234.5, "1234 s"), (1e6, "1000000 s")],
+)  # fmt: skip
+def test_times_are_written_without_exponents(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
 
 
 def test_calls_that_ranks_may_leave_early_are_not_compared() -> None:
