@@ -250,20 +250,22 @@ def read_summary(folder: Path) -> dict[str, Any]:
 _SECONDS = {"plan?": NUMBER, "native": NUMBER, "second?": NUMBER}
 _RACE = {
     "collective": str, "size": WHOLE, "class": WHOLE, "root": WHOLE, "ranks": WHOLE,
-    "leader": WHOLE, "winner": str, "calls": WHOLE, "races": WHOLE, "lost": NUMBER,
+    "leader": WHOLE, "largest?": WHOLE, "began?": str, "winner": str, "calls": WHOLE,
+    "races": WHOLE, "lost": NUMBER,
     "predicted": _SECONDS, "seconds": _SECONDS,
     "algorithms?": {"plan?": str, "native?": str, "second?": str},
     "verdicts": [{"call": WHOLE, "winner": str, "seconds": _SECONDS}],
 }  # fmt: skip
 _CHANGE = {
-    "collective": str, "size": WHOLE, "root": WHOLE, "ranks": WHOLE, "call": WHOLE,
+    "collective": str, "size": WHOLE, "largest?": WHOLE, "root": WHOLE, "ranks": WHOLE,
+    "call": WHOLE,
     "quantity": str, "adopted": WHOLE, "outcome": str,
     "seconds": {"usual": NUMBER, "noticed": NUMBER, "after": NUMBER},
     "causes": [
         {"what": str, "name": str, "from": [str], "to": [str], "factor?": NUMBER, "excess?": NUMBER}
     ],
     "plans": [
-        {"collective": str, "size": WHOLE, "before": str, "after": str,
+        {"collective": str, "size": WHOLE, "largest?": WHOLE, "before": str, "after": str,
          "predicted": {"before": NUMBER, "after": NUMBER}}
     ],
 }  # fmt: skip

@@ -27,7 +27,7 @@ SECOND = "second"
 
 def of(summary: Mapping[str, Any] | None) -> list[Race]:
     """The races of a summary that have a verdict."""
-    return list((summary or {}).get("races", []))
+    return [race for race in (summary or {}).get("races", []) if race["verdicts"]]
 
 
 def line(summary: Mapping[str, Any] | None) -> str:
@@ -42,16 +42,24 @@ def line(summary: Mapping[str, Any] | None) -> str:
         text += f", {winners.count(SECOND)} by second plans"
     if unplanned := [race for race in all_races if race["winner"] != planned(race)]:
         shown = max(unplanned, key=_gain)
-        text += f" (most: {name(shown)}: {_times(shown, dilation)})"
+        text += f" (most: {name(shown)}: {_times(shown, last_verdict(shown), dilation)})"
     wrong = [each for race in all_races for each in wrong_predictions(race, dilation)]
     return ", ".join(filter(None, [text, predictions.line(wrong)]))
 
 
 def shape(race: Mapping[str, Any]) -> str:
-    """Text such as "allreduce of 1MiB" or "bcast of 64B with root 3"."""
-    size = f" of {size_to_text(race['size'])}" if race["collective"] != "barrier" else ""
+    """Text such as "allreduce of 1MiB" or "bcast of 64B to 100B with root 3"."""
+    sizes = {race["size"], race.get("largest", race["size"])}
+    size = f" of {' to '.join(map(size_to_text, sorted(sizes)))}"
+    if race["collective"] == "barrier":
+        size = ""
     root = f" with root {race['root']}" if race["collective"] in ROOTED else ""
     return f"{race['collective']}{size}{root}"
+
+
+def is_of_several_sizes(race: Mapping[str, Any]) -> bool:
+    """Whether calls of several sizes race together, as those of a class do."""
+    return bool(race.get("largest", race["size"]) != race["size"])
 
 
 def name(race: Race) -> str:
@@ -74,15 +82,14 @@ def named(race: Race, candidate: str) -> str:
 
 def story(race: Race, dilation: float = 1) -> list[str]:
     """What happened in a race: a line for it, one per verdict, and what was predicted wrongly."""
-    upwards = " and up to twice as much" if race["collective"] != "barrier" else ""
     lines = [
-        f"{shape(race)}{upwards}, {race['ranks']} ranks: {named(race, race['winner'])} at the end, "
+        f"{name(race)}: {named(race, race['winner'])} at the end, "
         f"{plural(race['calls'], 'call')}, {plural(race['races'], 'race')}, "
         f"{time_to_text(race['lost'] / dilation)} lost to racing"
     ]
     details = [
         *(
-            f"call {verdict['call']}: {what}: {_times(verdict, dilation)}"
+            f"call {verdict['call']}: {what}: {_times(race, verdict, dilation)}"
             for verdict, what in verdicts(race)
         ),
         *(each.sentence() for each in wrong_predictions(race, dilation)),
@@ -90,10 +97,16 @@ def story(race: Race, dilation: float = 1) -> list[str]:
     return lines + [f"  {each}" for each in details]
 
 
+def last_verdict(race: Race) -> Mapping[str, Any]:
+    """The last verdict: its winner, and the seconds of candidates that were timed in turn."""
+    found: Mapping[str, Any] = race["verdicts"][-1]
+    return found
+
+
 def verdicts(race: Race) -> list[tuple[Mapping[str, Any], str]]:
     """Each verdict, and what it says: text such as "native takes over"."""
     found = []
-    before = planned(race)
+    before = race.get("began", planned(race))
     for verdict in race["verdicts"]:
         winner = verdict["winner"]
         what = "stays" if winner == before else "takes over"
@@ -103,7 +116,12 @@ def verdicts(race: Race) -> list[tuple[Mapping[str, Any], str]]:
 
 
 def wrong_predictions(race: Race, dilation: float = 1) -> list[Prediction]:
-    """Where the simulator was wrong by more than a fifth."""
+    """Where the simulator was wrong by more than a fifth.
+
+    Times of calls of several sizes aren't compared with what was predicted for one of these.
+    """
+    if is_of_several_sizes(race):
+        return []
     both = (
         Prediction(each, name(race), race["predicted"][each], race["seconds"][each] / dilation)
         for each in ("plan", "native")
@@ -113,8 +131,12 @@ def wrong_predictions(race: Race, dilation: float = 1) -> list[Prediction]:
 
 
 def advantage(race: Race) -> float | None:
-    """The share of the best loser's time that the winner saves; None if no other was tried."""
-    tried = {each: float(took) for each, took in race["seconds"].items() if took > 0}
+    """The share of the best loser's time that the winner saves; None if no other was tried.
+
+    It is that of the last verdict, before which the two were timed in turn.
+    """
+    seconds = last_verdict(race)["seconds"]
+    tried = {each: float(took) for each, took in seconds.items() if took > 0}
     others = [took for each, took in tried.items() if each != race["winner"]]
     if not others or race["winner"] not in tried:
         return None
@@ -166,13 +188,13 @@ def _key(plan: Path) -> str:
 
 def _gain(race: Race) -> float:
     """Seconds that the winner saved, if all calls were its."""
-    seconds = race["seconds"]
+    seconds = last_verdict(race)["seconds"]
     return float((seconds[planned(race)] - seconds[race["winner"]]) * race["calls"])
 
 
-def _times(race: Race, dilation: float) -> str:
-    """What the candidates took, of a race or a verdict; a second plan only once it is tried."""
-    shown = {named(race, each): took for each, took in race["seconds"].items()}
+def _times(race: Race, verdict: Mapping[str, Any], dilation: float) -> str:
+    """What the candidates took, as a verdict has it; a second plan only once it is tried."""
+    shown = {named(race, each): took for each, took in verdict["seconds"].items()}
     return ", ".join(
         f"{each} {time_to_text(took / dilation) if took > 0 else 'not tried'}"
         for each, took in shown.items()

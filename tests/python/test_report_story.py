@@ -32,7 +32,7 @@ def test_changes_are_told_in_order() -> None:
         "Calls of what lost the races cost 500us in all.",
     ]
     noticed, explained, *replaced = changes.story(CHANGE)
-    name = "bcast of 64KiB with root 3 and up to twice as much, 4 ranks"
+    name = "bcast of 64KiB with root 3, 4 ranks"
     assert first["caption"] == second["caption"] == name
     assert first["steps"] == [
         ["Noticed", noticed.removeprefix(f"{name}: "), 1],

@@ -111,10 +111,10 @@ def _explain_run(folder: Path, collective: str | None, size: str | None, json: b
     nbytes = units.parse_size(size) if size else None
 
     def is_wanted(each: Mapping[str, Any]) -> bool:
-        """Races, changes and their plans are for sizes from the one stated up to twice as much."""
+        """Races, changes and their plans are for a class of sizes: those with as many bits."""
         return any(
             collective in (None, part["collective"])
-            and (nbytes is None or part["size"] <= nbytes < 2 * max(1, part["size"]))
+            and (nbytes is None or part["size"].bit_length() == nbytes.bit_length())
             for part in (each, *each.get("plans", ()))
         )
 

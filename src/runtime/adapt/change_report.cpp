@@ -1,5 +1,6 @@
 #include "runtime/adapt/change_report.hpp"
 
+#include "runtime/adapt/report.hpp"
 #include "runtime/observe/json_text.hpp"
 #include "units/index.hpp"
 
@@ -26,10 +27,9 @@ std::string_view name_of(Replanning::Outcome outcome) {
   return names[static_cast<std::size_t>(outcome)];
 }
 
-std::string shape_of(const RaceKey& key) {
+std::string shape_of(const RaceKey& key, const SizeRange& sizes) {
   return "\"collective\": " + quoted(to_text(key.kind)) +
-         ", \"root\": " + std::to_string(key.root) +
-         ", \"size\": " + std::to_string(key.least_size());
+         ", \"root\": " + std::to_string(key.root) + ", " + size_fields(sizes);
 }
 
 /// Returns the names of the hosts that a cause is about at one end.
@@ -56,7 +56,7 @@ std::string report(const Network& network, const Cause& cause) {
 }
 
 std::string report(const PlanChange& change) {
-  return "{" + shape_of(change.key) + ", \"before\": " + quoted(change.before) +
+  return "{" + shape_of(change.key, {change.size, change.size}) + ", \"before\": " + quoted(change.before) +
          ", \"after\": " + quoted(change.after) +
          ", \"predicted\": {\"before\": " + in_seconds(change.before_ns) +
          ", \"after\": " + in_seconds(change.after_ns) + "}}";
@@ -64,7 +64,7 @@ std::string report(const PlanChange& change) {
 
 std::string report(const Attempt& attempt, const Network& network, collective::Rank ranks,
                    int leader) {
-  return "{" + shape_of(attempt.key) + ", \"ranks\": " + std::to_string(ranks) +
+  return "{" + shape_of(attempt.key, attempt.sizes) + ", \"ranks\": " + std::to_string(ranks) +
          ", \"leader\": " + std::to_string(leader) + ", \"call\": " + std::to_string(attempt.call) +
          ", \"epoch\": " + std::to_string(attempt.epoch) +
          ", \"adopted\": " + std::to_string(attempt.adopted) +

@@ -108,6 +108,7 @@ void replan_shape(const Observations& seen, const CalledShape& shape, Replan& re
   if (before.of_shape <= 0 || before.all - best.seconds.all < least_saved * before.of_shape) return;
   const auto ns = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
   result.changes.push_back({.key = shape.key,
+                            .size = shape.size,
                             .before = old->skeleton.algorithm,
                             .after = best.plan.algorithm,
                             .before_ns = ns(before.call),

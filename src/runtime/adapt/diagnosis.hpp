@@ -60,6 +60,7 @@ struct Observations {
 /// A plan that replaces another one.
 struct PlanChange {
   RaceKey key;
+  units::Size size = 0;                     ///< that was planned for
   std::string before, after;                ///< algorithms
   std::int64_t before_ns = 0, after_ns = 0; ///< predicted on the changed network
 };

@@ -32,6 +32,7 @@ void Leader::begin_attempt(const Races& races, std::size_t race) {
   if (_attempts.size() == most_attempts) _attempts.pop_back();
   Attempt& attempt = _attempts.emplace_back();
   attempt.key = of.key();
+  attempt.sizes = of.sizes();
   attempt.call = of.calls();
   attempt.epoch = races.epochs();
   attempt.usual_ns = of.watch().usual_ns();

@@ -24,7 +24,16 @@ struct RaceKey {
   [[nodiscard]] units::Size least_size() const {
     return size_class == 0 ? 0 : units::Size{1} << (size_class - 1);
   }
+  /// Returns the largest size of the class.
+  [[nodiscard]] units::Size most_size() const {
+    return size_class == 0 ? 0 : least_size() - 1 + least_size();
+  }
   bool operator==(const RaceKey&) const = default;
+};
+
+/// The sizes of calls, of one class.
+struct SizeRange {
+  units::Size least = 0, most = 0;
 };
 
 /// Returns the key of a call. @param size as Collective::size
@@ -87,7 +96,8 @@ public:
   Race(RaceKey key, std::int64_t weight, Candidates candidates, Candidate incumbent,
        bool uses_clocks)
       : _key(key), _weight(weight), _candidates(candidates), _incumbent(incumbent),
-        _challenger(candidates.after(incumbent)), _uses_clocks(uses_clocks) {}
+        _challenger(candidates.after(incumbent)), _began(incumbent), _uses_clocks(uses_clocks),
+        _sizes{key.most_size(), key.least_size()} {}
 
   [[nodiscard]] const RaceKey& key() const { return _key; }
   [[nodiscard]] const Candidates& candidates() const { return _candidates; }
@@ -97,6 +107,14 @@ public:
   [[nodiscard]] bool by_clocks() const { return needs_clocks() || _uses_clocks; }
   /// Returns how the next call is executed. The same on all ranks.
   [[nodiscard]] Candidate next() const;
+  /// Notes the size of this rank's next call.
+  void note_size(units::Size size) {
+    _sizes = {std::min(_sizes.least, size), std::max(_sizes.most, size)};
+  }
+  /// Returns the sizes of this rank's calls; those of the class, if none was noted.
+  [[nodiscard]] SizeRange sizes() const {
+    return _sizes.least <= _sizes.most ? _sizes : SizeRange{_key.least_size(), _key.most_size()};
+  }
   /// Counts a call, which was executed as next() said.
   void count(CallTimes ticks) {
     _times[_calls++ % kept] = ticks;
@@ -174,6 +192,8 @@ public:
   [[nodiscard]] std::uint64_t hash() const;
   [[nodiscard]] std::uint64_t calls() const { return _calls; }
   [[nodiscard]] Candidate incumbent() const { return _incumbent; }
+  /// Returns the incumbent of the first call: what is planned, or what won in an earlier run.
+  [[nodiscard]] Candidate began_with() const { return _began; }
   [[nodiscard]] std::span<const Verdict> verdicts() const { return {_verdicts.data(), _kept}; }
   [[nodiscard]] std::int64_t cost_ns(Candidate candidate) const { return _cost_ns[candidate]; }
   [[nodiscard]] const RaceFacts& facts() const { return _facts; }
@@ -229,7 +249,7 @@ private:
   RaceKey _key;
   std::int64_t _weight = 1; ///< what a call costs roughly
   Candidates _candidates;
-  Candidate _incumbent, _challenger;
+  Candidate _incumbent, _challenger, _began;
   Phase _phase = Phase::idle;
   int _rounds = 0, _better_rounds = 0, _clear_rounds = 0, _off_looks = 0;
   int _needed_looks = least_off_looks; ///< that are off, until a race may begin
@@ -253,6 +273,7 @@ private:
   std::int64_t _plan_before_ns = 0; ///< of the plan before restart(), until it was compared
   bool _is_worse = false;
   bool _uses_clocks = false;                      ///< where they aren't needed
+  SizeRange _sizes;                               ///< the least is above the most: none noted yet
   std::array<Verdict, most_verdicts> _verdicts{}; ///< the first ones, and the last
   std::size_t _kept = 0;
   std::array<CallTimes, kept> _times{}; ///< this rank's own, by call modulo their number

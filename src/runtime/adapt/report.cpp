@@ -56,11 +56,11 @@ std::string report(const Race& race, const Race::Verdict& verdict) {
          times(race.candidates(), [&](Candidate each) { return verdict.cost_ns[each]; }) + "}";
 }
 
-/// Returns the algorithms of a race's plans.
+/// Returns the algorithms of a race's plans, which are those of its largest call.
 std::string algorithms_of(const Race& race, const planner::Table* table) {
   const RaceKey& key = race.key();
   const planner::Entry* const row =
-      table == nullptr ? nullptr : table->find(key.kind, key.root, key.least_size());
+      table == nullptr ? nullptr : table->find(key.kind, key.root, race.sizes().most);
   const auto name = [&](Candidate candidate) {
     if (row != nullptr && candidate == Candidate::plan) return row->skeleton.algorithm;
     if (row != nullptr && candidate == Candidate::second && row->second)
@@ -78,10 +78,11 @@ std::string report(const Race& race, const planner::Table* table, collective::Ra
          ", \"ranks\": " + std::to_string(ranks) + ", \"leader\": " + std::to_string(leader) +
          ", \"root\": " + std::to_string(key.root) +
          ", \"class\": " + std::to_string(key.size_class) +
-         ", \"size\": " + std::to_string(key.least_size()) +
+         ", " + size_fields(race.sizes()) +
          ", \"algorithms\": " + algorithms_of(race, table) +
          ", \"calls\": " + std::to_string(race.calls()) +
          ", \"races\": " + std::to_string(race.races()) +
+         ", \"began\": " + observe::quoted(units::name_of(race.began_with())) +
          ", \"winner\": " + observe::quoted(units::name_of(race.incumbent())) + ", \"seconds\": " +
          times(race.candidates(), [&](Candidate each) { return race.cost_ns(each); }) +
          ", \"predicted\": " +
@@ -122,6 +123,11 @@ std::optional<Won> parse_won(std::string_view text) {
 }
 
 } // namespace
+
+std::string size_fields(const SizeRange& sizes) {
+  return "\"size\": " + std::to_string(sizes.least) +
+         ", \"largest\": " + std::to_string(sizes.most);
+}
 
 std::vector<std::string> reports(const Races& races, const planner::Table* table,
                                  collective::Rank ranks, int leader) {

@@ -10,6 +10,10 @@
 /// Races as text: what a run says of its own, and what it is told of earlier ones.
 namespace thalweg::runtime {
 
+/// Returns the fields of a JSON object that tell the sizes of calls: `size`, the least, and
+/// `largest`.
+std::string size_fields(const SizeRange& sizes);
+
 /// Returns the races of a communicator with a verdict, each as a JSON object: docs/events-file.md
 /// describes it.
 /// @param table whose plans raced; null: none

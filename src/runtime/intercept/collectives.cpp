@@ -64,6 +64,7 @@ Race* race_of(const Runtime& runtime, const Communicator& communicator, const Ca
         key, call_cost_ns(shape.kind, communicator.size, shape.size, runtime.slowest_path),
         candidates);
   if (race == nullptr || race->candidates().planned() != candidates.planned()) return nullptr;
+  race->note_size(shape.size);
   epochs->predictions(*race) = {.predicted_plan_ns = choice.prediction.plan_ns,
                                 .predicted_native_ns = choice.prediction.native_ns};
   return race;

@@ -398,6 +398,7 @@ TEST_CASE("a report is of races with a verdict") {
   const auto all = reports(program.races, nullptr, 4, 0);
   REQUIRE(all.size() == 1);
   CHECK(all.front().find("\"winner\": \"native\"") != std::string::npos);
+  CHECK(all.front().find("\"began\": \"plan\"") != std::string::npos);
   CHECK(all.front().find("\"collective\": \"allreduce\"") != std::string::npos);
   CHECK(all.front().find("\"second\"") == std::string::npos);
 }

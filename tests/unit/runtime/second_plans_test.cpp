@@ -99,3 +99,23 @@ TEST_CASE("a report names the algorithms of both plans") {
   CHECK(found.front().find(R"("algorithms": {"plan": "ring", "native": "", "second": )"
                            R"("rabenseifner"})") != std::string::npos);
 }
+
+TEST_CASE("a report is about the sizes of the calls that were made") {
+  RacingProgram program(spread({{1'500'000, 1'000'000, 9'000'000}}, 5), {true, false});
+  program.run(500);
+  planner::Entry row;
+  row.kind = collective::Kind::allreduce;
+  row.native = false;
+  row.skeleton.algorithm = "rabenseifner";
+  planner::Entry next = row;
+  next.min_size = 600'000;
+  next.skeleton.algorithm = "ring";
+  const planner::Table table{{0, 1}, {row, next}};
+  const auto reported = [&] { return reports(program.races, &table, 4, 0).at(0); };
+  CHECK(reported().find(R"("size": 524288, "largest": 1048575)") != std::string::npos);
+  program.races.find(test::allreduce)->note_size(1'000'000);
+  CHECK(reported().find(R"("size": 1000000, "largest": 1000000)") != std::string::npos);
+  CHECK(reported().find(R"("plan": "ring")") != std::string::npos);
+  program.races.find(test::allreduce)->note_size(800'000);
+  CHECK(reported().find(R"("size": 800000, "largest": 1000000)") != std::string::npos);
+}
