@@ -46,6 +46,7 @@ from bench import (
     planner,
     prediction,
     probe,
+    regret,
     scaling,
     settings,
     simgrid,
@@ -184,6 +185,11 @@ commands = {
     "middle": Command(
         middle.run,
         options=frozenset({"size", "anew", "resume", "networks", "hosts", "collective"}),
+        on_lab=False,
+    ),
+    "regret": Command(
+        regret.run,
+        options=frozenset({"anew", "resume", "networks", "hosts", "collective"}),
         on_lab=False,
     ),
     "neighborhoods": Command(
