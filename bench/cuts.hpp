@@ -14,7 +14,7 @@ struct Conditions {
   Time budget{600};    ///< enough for all drawn networks, some of which have round trips of 150 ms
   double noise = 0.02; ///< as that of SimulatedProber, like the following
   double stray = 0;
-  bool crossed = false;
+  bool crossed = false, unfair = false;
   Time begin{}; ///< when the search for rates begins
 };
 
@@ -28,6 +28,7 @@ struct Probed {
 inline Probed run(const Topology& truth, unsigned seed, const Conditions& conditions) {
   SimulatedProber prober(truth, conditions.budget, conditions.noise, seed, conditions.begin);
   prober.stray = conditions.stray, prober.crossed = conditions.crossed;
+  prober.unfair = conditions.unfair;
   const auto sites = find_sites(truth.latency);
   auto rates = measure_rates(prober, latencies_of(truth), sites, 65536);
   return {sites, std::move(rates), prober.spent, Time(static_cast<double>(prober.clock()) * 1e-9)};

@@ -87,6 +87,10 @@ public:
   /// Whether a flow whose acknowledgements wait in the queue of a link that several flows fill gets
   /// less: down to a fifth.
   bool crossed = false;
+  /// Whether TCP shares a host's port as unfairly as it may between round trips of different
+  /// length: a flow whose round trip is longer than another's gets less than its share, down to a
+  /// fifth.
+  bool unfair = false;
   std::size_t runs = 0;
   std::vector<std::string> notes;
 
@@ -100,6 +104,7 @@ private:
     return rate * std::max(0.5, 1 + std::normal_distribution<>(0, _noise)(_random));
   }
   void slow_crossed(const Topology& truth, std::span<const Arrow> flows, std::span<Rate> limits);
+  void slow_far(const Topology& truth, std::span<const Arrow> flows, std::span<Rate> limits);
   static void arrive(const Stream& stream, double rate, Nanoseconds now, double before, Flow& flow);
 
   const Topology& _truth;
@@ -137,6 +142,23 @@ inline void SimulatedProber::slow_crossed(const Topology& truth, std::span<const
     if (slow[f]) limits[f] = rates[f] * std::uniform_real_distribution<>(0.2, 1)(_random);
 }
 
+inline void SimulatedProber::slow_far(const Topology& truth, std::span<const Arrow> flows,
+                                      std::span<Rate> limits) {
+  constexpr double longer = 1.5, nearly = 0.95;
+  const auto rates = shares(truth, flows, limits);
+  const auto trip = [&](Arrow flow) {
+    return truth.latency(flow.from, flow.to) + truth.latency(flow.to, flow.from);
+  };
+  for (std::size_t f = 0; f < flows.size(); ++f)
+    for (std::size_t g = 0; g < flows.size(); ++g) {
+      const bool meet = flows[f].from == flows[g].from || flows[f].to == flows[g].to;
+      if (!meet || rates[f] >= limits[f] * nearly || trip(flows[f]) < trip(flows[g]) * longer)
+        continue;
+      limits[f] = rates[f] * std::uniform_real_distribution<>(0.2, 1)(_random);
+      break;
+    }
+}
+
 inline std::vector<Flow> SimulatedProber::transfer(std::span<const Burst> bursts,
                                                    const std::string& what) {
   std::vector<Flow> flows(bursts.size());
@@ -163,6 +185,7 @@ inline std::vector<Flow> SimulatedProber::transfer(std::span<const Burst> bursts
     farthest = std::max(farthest, latency);
   }
   if (crossed) slow_crossed(truth, arrows, limits);
+  if (unfair) slow_far(truth, arrows, limits);
   std::vector<std::size_t> open(bursts.size());
   for (std::size_t b = 0; b < open.size(); ++b)
     open[b] = b;

@@ -48,6 +48,16 @@ inline Graph tree(std::size_t sites) {
   return graph;
 }
 
+/// A link from each site to each other.
+inline Graph mesh(std::size_t sites) {
+  Graph graph{"mesh", sites, {}, std::vector<std::size_t>(sites)};
+  std::iota(graph.place.begin(), graph.place.end(), 0U);
+  for (std::size_t a = 0; a < sites; ++a)
+    for (std::size_t b = a + 1; b < sites; ++b)
+      graph.edges.emplace_back(a, b);
+  return graph;
+}
+
 /// Returns the nodes on a shortest path, both ends included; always the same one of several.
 inline std::vector<std::size_t> path(const Graph& graph, std::size_t from, std::size_t to) {
   std::vector<std::size_t> before(graph.nodes, graph.nodes), queue{from};
@@ -64,20 +74,24 @@ inline std::vector<std::size_t> path(const Graph& graph, std::size_t from, std::
   return nodes;
 }
 
-/// Draws a network: 2 to 8 sites on a chain, a ring, a star or a tree, or racks inside sites; up to
-/// 32 hosts. The links of half of the networks carry less than the hosts behind them can send.
+/// Draws a network: 2 to 8 sites on a chain, a ring, a star, a tree or a mesh, or racks inside
+/// sites; up to 32 hosts. The links of half of the networks carry less than the hosts behind them
+/// can send.
 class Drawing {
 public:
   explicit Drawing(unsigned seed) : _seed(seed), _random(seed) {}
 
   Topology draw() {
-    const bool racks = _seed % 5 == 4;
+    constexpr unsigned kinds = 6;
+    const unsigned kind = _seed % kinds;
+    const bool racks = kind == 4;
     const auto sites = static_cast<std::size_t>(whole(2, racks ? 3 : 8));
-    const Graph graph = _seed % 5 == 0   ? chain(sites)
-                        : _seed % 5 == 1 ? ring(sites)
-                        : _seed % 5 == 2 ? star(sites)
-                                         : tree(sites);
-    _narrow = (_seed / 5) % 2 == 0;
+    const Graph graph = kind == 0   ? chain(sites)
+                        : kind == 1 ? ring(sites)
+                        : kind == 2 ? star(sites)
+                        : kind == 5 ? mesh(sites)
+                                    : tree(sites);
+    _narrow = (_seed / kinds) % 2 == 0;
     _directed = whole(0, 1) == 1;
     const auto most = std::min<int>(8, 32 / static_cast<int>(sites));
     const int size = whole(std::min(2, most), most);
@@ -86,7 +100,7 @@ public:
       site.insert(site.end(),
                   static_cast<std::size_t>(racks              ? std::max(size, 6)
                                            : whole(0, 1) == 1 ? size
-                                                              : whole(1, most)),
+                                                              : whole(kind == 5 ? 2 : 1, most)),
                   s);
     Topology net = hosts(graph, site);
     net.name = (racks ? "racks" : graph.name) + std::to_string(sites) + (_narrow ? " narrow" : "") +

@@ -57,6 +57,16 @@ std::vector<Arrow> between(const Ends& ends) {
   return flows;
 }
 
+/// Whether both flows use a port.
+bool meet(Arrow flow, Arrow other) { return flow.from == other.from || flow.to == other.to; }
+
+std::vector<Arrow> joined_flows(std::vector<Arrow> flows,
+                                const std::vector<std::vector<Arrow>>& groups) {
+  for (const auto& group : groups)
+    flows.insert(flows.end(), group.begin(), group.end());
+  return flows;
+}
+
 /// Which of some groups share the capacity.
 enum class Verdict : std::uint8_t { none, some, all, unclear };
 
@@ -86,6 +96,11 @@ public:
   }
 
 private:
+  /// Flows of the core and of groups that run at the same time.
+  struct Trial {
+    std::vector<Arrow> core;
+    std::vector<std::vector<Arrow>> groups;
+  };
   void choose_core();
   [[nodiscard]] std::vector<Group> candidates() const;
   [[nodiscard]] double likelihood(const Group& group) const;
@@ -93,13 +108,15 @@ private:
   [[nodiscard]] std::vector<Arrow> flows_of(const Group& group) const;
   [[nodiscard]] bool has_opposite_members(Ends& found);
   [[nodiscard]] Ends members();
+  void widen(const Ends& found);
   Verdict test(std::span<const Group> groups, Ends& found);
   void divide(const Group& group, Ends& found);
-  [[nodiscard]] Verdict verdict_on(const std::vector<std::vector<Arrow>>& groups);
-  [[nodiscard]] Rate undisturbed(const Observation& seen) const;
-  [[nodiscard]] Rate core_of(std::span<const Rate> rates) const {
-    return sum(rates.first(_core.size()));
+  [[nodiscard]] Verdict verdict_on(const std::vector<std::vector<Arrow>>& wanted);
+  [[nodiscard]] Trial apart(const std::vector<std::vector<Arrow>>& groups) const;
+  [[nodiscard]] bool meets_core(Arrow flow) const {
+    return std::ranges::any_of(_core, [&](Arrow own) { return meet(own, flow); });
   }
+  [[nodiscard]] Rate undisturbed(const Observation& seen, std::size_t core) const;
   [[nodiscard]] bool all_share(const Ends& found);
   [[nodiscard]] bool is_own_site(const Group& group) const;
   [[nodiscard]] std::ptrdiff_t count_sites(const Hosts& hosts) const {
@@ -213,6 +230,7 @@ Ends Membership::members() {
     (is_own_site(group) ? own : others[group.senders ? 0 : 1]).push_back(std::move(group));
   Ends found;
   test(own, found);
+  widen(found);
   const bool senders_first = count_sites(_passage.from) > count_sites(_passage.to);
   for (auto* groups : {&others[senders_first ? 0 : 1], &others[senders_first ? 1 : 0]}) {
     for (auto& group : *groups)
@@ -225,6 +243,14 @@ Ends Membership::members() {
     test(*groups, found);
   }
   return found;
+}
+
+/// Takes hosts of its own sites that were found, at one end or at both, for members from now on:
+/// flows of other sites then have hosts that the core doesn't use, whose ports would slow both.
+void Membership::widen(const Ends& found) {
+  if (!found.from.empty() && !found.to.empty() && !all_share(found)) return;
+  _passage.from = joined(_passage.from, found.from);
+  _passage.to = joined(_passage.to, found.to);
 }
 
 /// Adds the members among some groups to `found`. @return the verdict on all groups
@@ -278,16 +304,43 @@ void Membership::divide(const Group& group, Ends& found) {
   }
 }
 
+/// Returns flows that run beside each other: those of the core, and the groups'. Where they would
+/// meet at hosts, whose ports would slow both, there are fewer of each if they can still get
+/// clearly more than the capacity.
+Membership::Trial Membership::apart(const std::vector<std::vector<Arrow>>& groups) const {
+  Trial best{_core, groups};
+  if (std::ranges::none_of(joined_flows({}, groups), [&](Arrow flow) { return meets_core(flow); }))
+    return best;
+  Rate most = _passage.capacity * clearly_more;
+  std::size_t longest = 0;
+  for (const auto& group : groups)
+    longest = std::max(longest, group.size());
+  for (std::size_t flows_each = 1; flows_each <= longest; ++flows_each) {
+    Trial trial;
+    for (const auto& group : groups)
+      trial.groups.emplace_back(group.begin(), group.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                                   flows_each, group.size())));
+    const auto others = joined_flows({}, trial.groups);
+    std::ranges::copy_if(_core, std::back_inserter(trial.core), [&](Arrow flow) {
+      return std::ranges::none_of(others, [&](Arrow other) { return meet(flow, other); });
+    });
+    const auto total = sum(_evidence.predict(joined_flows(trial.core, trial.groups)));
+    if (trial.core.empty() || total <= most) continue;
+    most = total;
+    best = std::move(trial);
+  }
+  return best;
+}
+
 /// Lets groups of flows run beside the core. If the core loses nothing, no group shares its
 /// capacity; if all get no more than the capacity, all do.
-Verdict Membership::verdict_on(const std::vector<std::vector<Arrow>>& groups) {
-  std::vector<Arrow> flows = _core;
-  for (const auto& group : groups)
-    flows.insert(flows.end(), group.begin(), group.end());
-  const auto seen = _evidence.run(flows);
-  const double lost = undisturbed(seen).value() - core_of(seen.each).value();
+Verdict Membership::verdict_on(const std::vector<std::vector<Arrow>>& wanted) {
+  const auto& [core, groups] = apart(wanted);
+  const auto seen = _evidence.run(joined_flows(core, groups));
+  const Rate of_core = sum(std::span(seen.each).first(core.size()));
+  const double lost = undisturbed(seen, core.size()).value() - of_core.value();
   double least = std::numeric_limits<double>::infinity(), taken = 0;
-  auto at = seen.each.begin() + static_cast<std::ptrdiff_t>(_core.size());
+  auto at = seen.each.begin() + static_cast<std::ptrdiff_t>(core.size());
   for (const auto& group : groups) {
     const auto end = at + static_cast<std::ptrdiff_t>(group.size());
     const double rate = std::accumulate(at, end, Rate(0)).value();
@@ -296,7 +349,7 @@ Verdict Membership::verdict_on(const std::vector<std::vector<Arrow>>& groups) {
   }
   const double capacity = _passage.capacity.value();
   const double margin = std::min(least / 2, noticed * capacity);
-  const bool may_share = core_of(seen.each).value() + taken < capacity + margin;
+  const bool may_share = of_core.value() + taken < capacity + margin;
   const bool may_be_free = lost < margin;
   if (taken < noticed * capacity || (may_share && may_be_free)) return Verdict::unclear;
   return may_share ? Verdict::all : may_be_free ? Verdict::none : Verdict::some;
@@ -304,13 +357,14 @@ Verdict Membership::verdict_on(const std::vector<std::vector<Arrow>>& groups) {
 
 /// Returns what the core would get if the other flows, as fast as they were, shared only hosts and
 /// known capacities with it.
-Rate Membership::undisturbed(const Observation& seen) const {
+Rate Membership::undisturbed(const Observation& seen, std::size_t core) const {
   auto limits = _evidence.model().alone(seen.flows);
-  std::copy(seen.each.begin() + static_cast<std::ptrdiff_t>(_core.size()), seen.each.end(),
-            limits.begin() + static_cast<std::ptrdiff_t>(_core.size()));
+  std::copy(seen.each.begin() + static_cast<std::ptrdiff_t>(core), seen.each.end(),
+            limits.begin() + static_cast<std::ptrdiff_t>(core));
   Shared own{std::vector<bool>(seen.flows.size()), _passage.capacity};
-  std::fill_n(own.members.begin(), _core.size(), true);
-  return core_of(_evidence.predict(seen.flows, limits, std::move(own)));
+  std::fill_n(own.members.begin(), core, true);
+  const auto rates = _evidence.predict(seen.flows, limits, std::move(own));
+  return sum(std::span(rates).first(core));
 }
 
 /// Whether flows from the senders that were found to the receivers that were found share it too.

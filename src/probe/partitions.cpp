@@ -1,6 +1,7 @@
 #include "probe/partitions.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -13,6 +14,13 @@ constexpr double as_much = 0.92;
 constexpr double same_place = 0.05;
 
 using Part = std::vector<bool>; ///< of the sites
+
+/// What leads from one site to another.
+using Lane = std::pair<std::size_t, std::size_t>;
+
+Lane lane(const std::vector<std::size_t>& site, Arrow flow) {
+  return {site[static_cast<std::size_t>(flow.from)], site[static_cast<std::size_t>(flow.to)]};
+}
 
 Part complement(Part part) {
   part.flip();
@@ -70,30 +78,35 @@ Passage between(const Part& part, const Sites& sites) {
 
 /// What the flows of a passage got in a crowd.
 struct Share {
-  std::vector<Arrow> flows;
-  Rate seen{0}, expected{0};
+  Observation seen;
+  Rate expected{0};
 };
 
 /// Supposes one passage after the other, each of which explains what those before leave.
 class Suppositions {
 public:
-  explicit Suppositions(const Evidence& evidence) : _evidence(evidence) { predict(); }
+  Suppositions(const Evidence& evidence, const Sites& sites)
+      : _evidence(evidence), _site(site_of_hosts(sites)) {
+    predict();
+  }
 
   /// Supposes a passage if its flows got less than expected in the crowd in which they got most.
   void consider(Passage passage) {
     const auto shares = shares_of(passage);
     for (const auto& share : shares)
-      passage.capacity = std::max(passage.capacity, share.seen);
-    std::size_t crowds = 0;
-    for (const auto& share : shares)
-      if (share.seen >= passage.capacity * as_much && filled(share.seen, share.expected)) {
-        ++crowds;
-        if (passage.crowd.empty()) passage.crowd = share.flows;
-      }
-    if (crowds == 0) return;
-    _evidence.passages.push_back(passage);
+      passage.capacity = std::max(passage.capacity, share.seen.total());
+    Supposition supposed{std::move(passage)};
+    const auto& capacity = supposed.passage.capacity;
+    for (const auto& [seen, expected] : shares) {
+      if (seen.total() < capacity * as_much || !filled(seen.total(), expected)) continue;
+      ++supposed.crowds;
+      supposed.is_joint |= is_joint(seen.flows) && !any_is_free(_evidence, seen, capacity);
+      if (supposed.passage.crowd.empty()) supposed.passage.crowd = seen.flows;
+    }
+    if (supposed.crowds == 0) return;
+    _evidence.passages.push_back(supposed.passage);
     predict();
-    found.push_back({std::move(passage), crowds});
+    found.push_back(std::move(supposed));
   }
   std::vector<Supposition> found;
 
@@ -104,8 +117,10 @@ private:
       _expected.push_back(_evidence.predict(seen.flows));
   }
   [[nodiscard]] std::vector<Share> shares_of(const Passage& passage) const;
+  [[nodiscard]] bool is_joint(const std::vector<Arrow>& flows) const;
 
   Evidence _evidence;                       ///< with the passages that are supposed
+  std::vector<std::size_t> _site;           ///< by host
   std::vector<std::vector<Rate>> _expected; ///< by observation, by flow
 };
 
@@ -116,24 +131,85 @@ std::vector<Share> Suppositions::shares_of(const Passage& passage) const {
     auto& share = shares.emplace_back();
     for (std::size_t f = 0; f < seen.flows.size(); ++f) {
       if (!passage.carries(seen.flows[f])) continue;
-      share.flows.push_back(seen.flows[f]);
-      share.seen += seen.each[f], share.expected += _expected[k][f];
+      share.seen.flows.push_back(seen.flows[f]);
+      share.seen.each.push_back(seen.each[f]);
+      share.expected += _expected[k][f];
     }
   }
   return shares;
 }
 
+/// Whether no pair of sites has nearly all of the flows.
+bool Suppositions::is_joint(const std::vector<Arrow>& flows) const {
+  constexpr double nearly_all = 0.65;
+  std::map<Lane, std::size_t> counts;
+  for (auto flow : flows)
+    ++counts[lane(_site, flow)];
+  return std::ranges::all_of(counts, [&](const auto& each) {
+    return static_cast<double>(each.second) <= nearly_all * static_cast<double>(flows.size());
+  });
+}
+
+/// How full flows that are chosen one by one make what leads from one site to another.
+class Lanes {
+public:
+  /// What a lane carries is taken to be the most that its flows got in a crowd in which they got
+  /// less than alone.
+  Lanes(const Evidence& evidence, const Sites& sites)
+      : _evidence(evidence), _site(site_of_hosts(sites)) {
+    for (const auto& seen : evidence.observations()) {
+      const auto alone = evidence.model().alone(seen.flows);
+      std::map<Lane, std::pair<Rate, Rate>> totals;
+      for (std::size_t f = 0; f < seen.flows.size(); ++f) {
+        auto& [got, most] = totals[lane(_site, seen.flows[f])];
+        got += seen.each[f], most += alone[f];
+      }
+      for (const auto& [each, total] : totals)
+        if (filled(total.first, total.second))
+          _capacity[each] = std::max(_capacity[each], total.first);
+    }
+  }
+  [[nodiscard]] bool has_room(Arrow flow) const {
+    const auto capacity = _capacity.find(lane(_site, flow));
+    const auto used = _used.find(lane(_site, flow));
+    return capacity == _capacity.end() || used == _used.end() || used->second < capacity->second;
+  }
+  void add(Arrow flow) {
+    _used[lane(_site, flow)] += _evidence.model().alone(std::span(&flow, 1)).front();
+  }
+
+private:
+  const Evidence& _evidence;
+  std::vector<std::size_t> _site;
+  std::map<Lane, Rate> _capacity, _used;
+};
+
 } // namespace
 
 std::vector<Supposition> supposed_passages(const Evidence& evidence, const Sites& sites,
                                            const Latencies& latencies) {
-  Suppositions suppositions(evidence);
+  Suppositions suppositions(evidence, sites);
   for (const auto& part : parts_of(sites, latencies))
     suppositions.consider(between(part, sites));
+  if (sites.size() > 2)
+    for (const auto& from : sites)
+      for (const auto& to : sites)
+        if (&from != &to) suppositions.consider({from, to, Rate(0), {}});
   return std::move(suppositions.found);
 }
 
-std::vector<Arrow> flows_through(const Passage& passage, const Sites& sites, std::size_t shift) {
+bool any_is_free(const Evidence& evidence, const Observation& seen, Rate capacity) {
+  constexpr double nearly_all = 0.9, much_less = 0.8;
+  const auto alone = evidence.model().alone(seen.flows);
+  const auto shared =
+      evidence.predict(seen.flows, alone, {std::vector<bool>(seen.flows.size(), true), capacity});
+  for (std::size_t f = 0; f < seen.flows.size(); ++f)
+    if (seen.each[f] > alone[f] * nearly_all && shared[f] < alone[f] * much_less) return true;
+  return false;
+}
+
+std::vector<Arrow> flows_through(const Evidence& evidence, const Passage& passage,
+                                 const Sites& sites, std::size_t shift) {
   // Hosts of all sites in turn.
   const auto in_turn = [&](const std::vector<HostId>& hosts) {
     std::vector<HostId> result;
@@ -143,10 +219,19 @@ std::vector<Arrow> flows_through(const Passage& passage, const Sites& sites, std
           result.push_back(site[i]);
     return result;
   };
-  const auto from = in_turn(passage.from), to = in_turn(passage.to);
+  const auto from = in_turn(passage.from);
+  auto to = in_turn(passage.to);
+  std::ranges::rotate(to, to.begin() + static_cast<std::ptrdiff_t>(shift % to.size()));
+  Lanes lanes(evidence, sites);
   std::vector<Arrow> flows;
-  for (std::size_t i = 0; i < std::min(from.size(), to.size()); ++i)
-    flows.push_back({from[i], to[(i + shift) % to.size()]});
+  for (std::size_t i = 0; i < from.size() && !to.empty(); ++i) {
+    const auto has_room = [&](HostId each) { return lanes.has_room({from[i], each}); };
+    auto next = std::ranges::find_if(to, has_room);
+    if (next == to.end()) next = to.begin();
+    flows.push_back({from[i], *next});
+    lanes.add(flows.back());
+    to.erase(next);
+  }
   return flows;
 }
 

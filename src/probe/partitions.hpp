@@ -8,6 +8,7 @@ namespace thalweg::probe {
 struct Supposition {
   Passage passage;        ///< its capacity is the most that its flows got in any crowd
   std::size_t crowds = 0; ///< that filled it
+  bool is_joint = false;  ///< whether flows between several pairs of sites filled it in one of them
 };
 
 /// Returns passages from some sites to all others whose flows got less than expected even in the
@@ -17,9 +18,14 @@ struct Supposition {
 std::vector<Supposition> supposed_passages(const Evidence& evidence, const Sites& sites,
                                            const Latencies& latencies);
 
+/// Whether a flow got what it gets alone though it should have shared a capacity with the others.
+bool any_is_free(const Evidence& evidence, const Observation& seen, Rate capacity);
+
 /// Returns one flow of each host at the end with fewer hosts, to or from hosts of all sites at the
-/// other end in turn.
+/// other end in turn, as long as what leads from site to site isn't full by what crowds got: if the
+/// flows share no capacity but those, they get most.
 /// @param shift other flows for each
-std::vector<Arrow> flows_through(const Passage& passage, const Sites& sites, std::size_t shift);
+std::vector<Arrow> flows_through(const Evidence& evidence, const Passage& passage,
+                                 const Sites& sites, std::size_t shift);
 
 } // namespace thalweg::probe

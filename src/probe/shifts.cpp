@@ -43,6 +43,26 @@ std::vector<Arrow> shifted(const Sites& sites, std::size_t shift) {
   return crowd;
 }
 
+/// Returns a crowd in which the hosts of each site send to all other sites in turn.
+std::vector<Arrow> mixed(const Sites& sites) {
+  std::vector<Arrow> crowd;
+  std::vector<std::size_t> taken(sites.size()); // receivers
+  for (std::size_t i = 0, left = 1; left > 0; ++i) {
+    left = 0;
+    for (std::size_t s = 0; s < sites.size(); ++s) {
+      if (i >= sites[s].size()) continue;
+      ++left;
+      for (std::size_t k = 0; k + 1 < sites.size(); ++k) {
+        const auto t = (s + 1 + (i + k) % (sites.size() - 1)) % sites.size();
+        if (taken[t] == sites[t].size()) continue;
+        crowd.push_back({sites[s][i], sites[t][taken[t]++]});
+        break;
+      }
+    }
+  }
+  return crowd;
+}
+
 /// The same with several flows of each host; all hosts of both sites take part.
 std::vector<Arrow> shifted(const Sites& sites, std::size_t shift, std::size_t several) {
   std::vector<Arrow> crowd;
@@ -77,6 +97,7 @@ std::vector<std::vector<Arrow>> shifts_between(const Sites& sites, std::size_t s
   std::vector<std::vector<Arrow>> crowds;
   for (const auto shift : spread_numbers(sites.size()))
     crowds.push_back(several > 1 ? shifted(sites, shift, several) : shifted(sites, shift));
+  if (several == 1 && sites.size() > 2) crowds.push_back(mixed(sites));
   return crowds;
 }
 

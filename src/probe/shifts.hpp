@@ -15,7 +15,9 @@ std::vector<std::vector<Arrow>> shifts_inside(const Sites& sites);
 
 /// Returns crowds between the sites, in each of which every site sends to one other, as many flows
 /// as the smaller one has hosts, and the hosts left over to any other site: one crowd less than
-/// sites, in which every ordered pair of sites occurs. O(hosts × sites).
+/// sites, in which every ordered pair of sites occurs. Of three sites and more there is one more,
+/// in which the hosts of each send to all other sites in turn: it tells a link that a site's flows
+/// to all others share from links to each. O(hosts × sites).
 /// @param several flows of each host of the larger site, with different hosts of the other one as
 /// far as it has as many
 std::vector<std::vector<Arrow>> shifts_between(const Sites& sites, std::size_t several = 1);

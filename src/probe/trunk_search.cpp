@@ -16,8 +16,11 @@ namespace {
 constexpr double surely_less = 0.8;
 /// The same for several flows together.
 constexpr double clearly_less = 0.9;
-/// A passage that the others limit to less than this multiple of its capacity follows from them.
+/// Flows that get less than this multiple of a capacity may share it.
 constexpr double explained = 1.1;
+/// A passage that the others limit to less than this multiple of its capacity follows from them:
+/// TCP hardly fills several capacities at once.
+constexpr double implied = 1.15;
 /// Attempts to explain one crowd.
 constexpr int most_attempts = 8;
 /// Crowds that filled a passage that is supposed, after which it needs no test of its own.
@@ -65,12 +68,12 @@ std::vector<Arrow> TrunkSearch::unexplained(const Observation& seen) const {
 void TrunkSearch::suppose() {
   for (bool more = true; more;) {
     more = false;
-    for (auto& [passage, crowds] : supposed_passages(_evidence, _sites, _latencies)) {
-      auto& tests = _tests[passage.from];
+    for (auto& [passage, crowds, is_joint] : supposed_passages(_evidence, _sites, _latencies)) {
+      auto& tests = _tests[{passage.from, passage.to}];
       if (tests >= most_tests) continue;
       if (!_evidence.has_time() || _wrong > _evidence.passages.size() + most_wrong) return;
       more = true;
-      if (crowds >= enough_crowds || is_as_supposed(passage, tests)) {
+      if ((crowds >= enough_crowds && is_joint) || is_as_supposed(passage, tests)) {
         _evidence.passages.push_back(std::move(passage));
         tests = most_tests;
       } else {
@@ -88,7 +91,7 @@ bool TrunkSearch::is_as_supposed(Passage& passage, std::size_t& tests) {
     const auto seen = _evidence.run(enough_flows(passage, tests++));
     const bool as_much = seen.total() > passage.capacity * clearly_less &&
                          seen.total() < passage.capacity * explained;
-    if (!as_much || !is_short(seen) || any_is_free(seen, passage.capacity)) return false;
+    if (!as_much || !is_short(seen) || any_is_free(_evidence, seen, passage.capacity)) return false;
     const bool clearly = seen.total() < sum(_evidence.predict(seen.flows)) * surely_less;
     is_sure = clearly || tests >= most_tests;
     passage.capacity = seen.total(), passage.crowd = seen.flows;
@@ -96,20 +99,10 @@ bool TrunkSearch::is_as_supposed(Passage& passage, std::size_t& tests) {
   return true;
 }
 
-/// Whether a flow got what it gets alone though it should have shared a capacity with the others.
-bool TrunkSearch::any_is_free(const Observation& seen, Rate capacity) const {
-  const auto alone = _evidence.model().alone(seen.flows);
-  const auto shared =
-      _evidence.predict(seen.flows, alone, {std::vector<bool>(seen.flows.size(), true), capacity});
-  for (std::size_t f = 0; f < seen.flows.size(); ++f)
-    if (seen.each[f] > alone[f] * clearly_less && shared[f] < alone[f] * surely_less) return true;
-  return false;
-}
-
 /// Returns flows of a passage that could get clearly more than it is supposed to carry.
 std::vector<Arrow> TrunkSearch::enough_flows(const Passage& passage, std::size_t shift) const {
   constexpr std::size_t fewest = 2;
-  auto flows = spread(flows_through(passage, _sites, shift));
+  auto flows = spread(flows_through(_evidence, passage, _sites, shift));
   auto n = std::min(fewest, flows.size());
   while (n < flows.size() &&
          sum(_evidence.predict(std::span(flows).first(n))) < passage.capacity * test_reserve)
@@ -226,8 +219,20 @@ Observation TrunkSearch::with_accomplices(const Observation& seen,
   return find_accomplices(_evidence, held, others, _site);
 }
 
+/// Gives each passage whose flows have got clearly more than its capacity what they got.
+void TrunkSearch::widen_refuted() {
+  for (auto& passage : _evidence.passages)
+    for (const auto& seen : _evidence.observations()) {
+      Rate carried(0);
+      for (std::size_t f = 0; f < seen.flows.size(); ++f)
+        if (passage.carries(seen.flows[f])) carried += seen.each[f];
+      if (carried > passage.capacity * explained) passage.capacity = carried;
+    }
+}
+
 void TrunkSearch::drop_implied() {
   constexpr std::size_t most_flows = 512;
+  widen_refuted();
   auto& passages = _evidence.passages;
   for (std::size_t p = passages.size(); p-- > 0;) {
     const auto pairs = passages[p].from.size() * passages[p].to.size();
@@ -235,7 +240,7 @@ void TrunkSearch::drop_implied() {
     for (std::size_t i = 0; i < pairs; i += pairs / most_flows + 1)
       flows.push_back({passages[p].from[i % passages[p].from.size()],
                        passages[p].to[i / passages[p].from.size()]});
-    if (_evidence.predict_without(flows, p) <= passages[p].capacity * explained)
+    if (_evidence.predict_without(flows, p) <= passages[p].capacity * implied)
       passages.erase(passages.begin() + static_cast<std::ptrdiff_t>(p));
   }
 }

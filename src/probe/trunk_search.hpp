@@ -22,7 +22,8 @@ public:
   /// Lets some hosts, ascending, send to all others at the same time, or receive from them, if that
   /// should get clearly more than has ever been seen, and explains the result.
   void challenge(const std::vector<HostId>& hosts, bool out);
-  /// Drops each passage that the others limit to hardly more than its own capacity.
+  /// Drops each passage that the others limit to hardly more than its own capacity, or than its
+  /// flows got in a crowd.
   void drop_implied();
   /// Returns a passage as a trunk: "sites 0, 1 to site 2". Passages between parts of the same sites
   /// have the same name (make_names_unique).
@@ -30,9 +31,9 @@ public:
 
 private:
   [[nodiscard]] bool is_as_supposed(Passage& passage, std::size_t& tests);
-  [[nodiscard]] bool any_is_free(const Observation& seen, Rate capacity) const;
   [[nodiscard]] std::vector<Arrow> enough_flows(const Passage& passage, std::size_t shift) const;
   void explain(const Observation& seen);
+  void widen_refuted();
   void add_passage(const Observation& part);
   [[nodiscard]] std::vector<Arrow> unexplained(const Observation& seen) const;
   [[nodiscard]] Observation with_accomplices(const Observation& seen,
@@ -51,8 +52,9 @@ private:
   const Latencies& _latencies;
   const Sites& _sites;
   std::vector<std::size_t> _site;
-  std::map<std::vector<HostId>, std::size_t> _tests; ///< of suppositions, by senders
-  std::size_t _wrong = 0;                            ///< suppositions that tests refuted
+  /// Tests of suppositions, by their ends.
+  std::map<std::pair<std::vector<HostId>, std::vector<HostId>>, std::size_t> _tests;
+  std::size_t _wrong = 0; ///< suppositions that tests refuted
 };
 
 /// Numbers trunks whose names are the same, from the second on: "part of site 0 to part of site 0
