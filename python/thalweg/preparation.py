@@ -55,7 +55,8 @@ class Preparation:
     choice: "Choice | None" = None
     """The choice of a placement, if there was one to make."""
     known: Sequence[str] = ()
-    """The hosts of the network in the cache, which the weather is kept for."""
+    """The hosts of the network in the cache, which the weather is kept for, as they call
+    themselves."""
     cores: "Sequence[Core]" = ()
     """The core of each rank; none: the launcher binds ranks as it usually does."""
 
@@ -193,6 +194,7 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
     else:
         found = knowledge.network(different, chosen, request.caution)
     net = inputs.network(found.network)
+    listed_as = dict(zip(inputs.own_names(net, known), known, strict=True))
     choice = (
         planning.choose(
             net,
@@ -207,6 +209,6 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
         if request.place
         else None
     )
-    names = list(choice.chosen.hosts) if choice else names
+    names = [listed_as[host] for host in choice.chosen.hosts] if choice else names
     plan = planning.make_plan(net, names, chosen.flavour, quick=found.quick)
-    return Preparation(chosen, listed, names, found.network, plan, choice, known)
+    return Preparation(chosen, listed, names, found.network, plan, choice, list(listed_as))

@@ -32,7 +32,7 @@ class Sampler:
 
     def __call__(
         self, net: Network, pairs: list[tuple[int, int]], _: Launcher, *,
-        hosts: list[str] | None = None,
+        hosts: list[str] | None = None, **_more: object,
     ) -> Entry:  # fmt: skip
         self.asked.append(list(pairs))
         names = [host.name for host in net.hosts]

@@ -217,7 +217,7 @@ def _follow_up(prepared: Preparation, folder: Path, *, bound: bool) -> str | Non
     """
     if not prepared.plan:
         return None
-    from thalweg import knowledge, record, run_placement
+    from thalweg import host_names, knowledge, record, run_placement
 
     choice = prepared.choice
     placed = choice is not None and not choice.objection
@@ -226,7 +226,7 @@ def _follow_up(prepared: Preparation, folder: Path, *, bound: bool) -> str | Non
     except UserError as error:
         console.note(f"the weather learns nothing from this run: {error}")
         return str(error) if placed else None
-    knowledge.learn(run, prepared.known or prepared.placement)
+    knowledge.learn(run, prepared.known or host_names.own(prepared.placement))
     if run.status == 0 and not run.missing and not run.unfinished and prepared.known:
         _keep_time(prepared, run, bound=bound)
     return run_placement.outcome(choice, run) if choice and placed else None
