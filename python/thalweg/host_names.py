@@ -19,7 +19,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from thalweg import console, paths
+from thalweg import console
+from thalweg.cache_folder import ANOTHER_CACHE, cache
 from thalweg.errors import UserError
 from thalweg.files import write_error, write_whole
 from thalweg.printable import short
@@ -298,7 +299,7 @@ def remember(listed: Sequence[str], own: Sequence[str]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps({"names": known}, indent=0) + "\n")
     except OSError as error:
-        console.note(write_error(f"names of hosts {path}", error, paths.ANOTHER_CACHE))
+        console.note(write_error(f"names of hosts {path}", error, ANOTHER_CACHE))
 
 
 def recall() -> dict[str, str]:
@@ -329,4 +330,4 @@ def location(environment: Mapping[str, str] = os.environ) -> Path:
     """Returns the file, which is another one for each lab."""
     lab = [environment.get(name, "") for name in ("THALWEG_LAB", "THALWEG_LAB_DILATION")]
     key = hashlib.sha256(json.dumps(lab).encode()).hexdigest()
-    return paths.cache() / "names" / f"{key[:16]}.json"
+    return cache() / "names" / f"{key[:16]}.json"
