@@ -68,14 +68,15 @@ def places(names: Sequence[str], hosts: Sequence[str]) -> list[int]:
 
 
 def matches(
-    names: Sequence[str], hosts: Sequence[str], *, domains: bool = False
+    names: Sequence[str], hosts: Sequence[str], *, ask: bool = False, domains: bool = False
 ) -> list[int | None]:
     """Returns which of the hosts each name is; None if it is none, or may be several, or if other
     names may be the same host.
 
-    With `domains` names with different domains are different hosts. The resolver isn't asked.
+    With `ask` the resolver is asked as by places(). With `domains` names with different domains are
+    different hosts.
     """
-    found = _find(list(dict.fromkeys(names)), hosts, domains=domains)
+    found = _find(list(dict.fromkeys(names)), hosts, ask=ask, domains=domains)
     times = Counter(fitting[0] for fitting in found.values() if len(fitting) == 1)
 
     def only(name: str) -> int | None:

@@ -132,10 +132,7 @@ def run(
 
 
 def _keep(found: Network, listed: Sequence[str], *, is_new: bool) -> None:
-    """Keeps what the listed hosts call themselves, and the weather of a network that is new.
-
-    The network has the hosts in the order of their ranks, which is that in which they were listed.
-    """
+    """Keeps what the listed hosts, in the order of ranks, call themselves, and new weather."""
     own = [host.name for host in found.hosts]
     if len(own) == len(listed):
         host_names.remember(listed, own)
@@ -153,8 +150,7 @@ def outline(network: Network, budget: float) -> list[Phase]:
 
 
 def in_order_of(network: Path, hosts: Sequence[Host]) -> list[Host]:
-    """Returns the hosts in the order of a network file, whatever they are called; unknown ones come
-    last.
+    """Returns the hosts in the order of a network file, by any names; unknown ones come last.
 
     Raises UserError if it can't be read.
     """
@@ -162,10 +158,7 @@ def in_order_of(network: Path, hosts: Sequence[Host]) -> list[Host]:
         names = [str(host["name"]) for host in json.loads(network.read_text())["hosts"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise UserError(f"{network}: not a network file; probe without --base") from None
-    try:
-        places: Sequence[int | None] = host_names.places([host.name for host in hosts], names)
-    except UserError:  # the probe says that these aren't the file's hosts
-        places = host_names.matches([host.name for host in hosts], names)
+    places = host_names.matches([host.name for host in hosts], names, ask=True)
     place = dict(zip(hosts, places, strict=True))
     return sorted(hosts, key=lambda host: len(names) if (at := place[host]) is None else at)
 
