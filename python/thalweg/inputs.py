@@ -54,11 +54,16 @@ def _scenario(name: str) -> str:
 
 
 def placement(net: Network, names: Sequence[str]) -> list[int]:
-    """Returns each rank's host as an index. Raises UserError for an unknown host."""
+    """Returns each rank's host as an index. Capitals don't count, unless hosts differ by them.
+
+    Raises UserError for an unknown host.
+    """
     index_of = {host.name: index for index, host in enumerate(net.hosts)}
+    index_of_folded = {host_lists.folded(name): index for name, index in index_of.items()}
     indices = []
     for name in names:
-        if (index := index_of.get(name)) is None:
+        index = index_of.get(name, index_of_folded.get(host_lists.folded(name)))
+        if index is None:
             raise UserError(
                 f"host {name} is not in the network of {_named(list(index_of))}; probe it together "
                 "with the others, or name one of them"

@@ -19,7 +19,7 @@ from thalweg._core import probe as _core
 from thalweg._core.probe import Phase
 from thalweg.errors import UserError, user_errors
 from thalweg.files import temporary_folder, write_file
-from thalweg.hosts import Host, short_name
+from thalweg.hosts import Host, folded, short_name
 from thalweg.journal import Journal
 from thalweg.launcher import Launcher
 from thalweg.network import Network, from_json
@@ -142,7 +142,7 @@ def outline(network: Network, budget: float) -> list[Phase]:
 
 
 def in_order_of(network: Path, hosts: Sequence[Host]) -> list[Host]:
-    """Returns the hosts in the order of a network file; unknown ones come last.
+    """Returns the hosts in the order of a network file, as it spells them; unknown ones come last.
 
     Raises UserError if it can't be read.
     """
@@ -150,8 +150,12 @@ def in_order_of(network: Path, hosts: Sequence[Host]) -> list[Host]:
         names = [str(host["name"]) for host in json.loads(network.read_text())["hosts"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise UserError(f"{network}: not a network file; probe without --base") from None
-    place = {name: place for place, name in enumerate(names)}
-    return sorted(hosts, key=lambda host: place.get(host.name, len(place)))
+    place = {folded(name): place for place, name in enumerate(names)}
+    found = sorted(hosts, key=lambda host: place.get(folded(host.name), len(names)))
+    return [
+        Host(names[place[name]], host.slots) if (name := folded(host.name)) in place else host
+        for host in found
+    ]
 
 
 def check_reachable(launcher: Launcher, hosts: Sequence[Host], patience: float = PATIENCE) -> None:
