@@ -1,6 +1,7 @@
 """Launches MPI programs: finds a program's MPI library and its launcher, and makes the command line
 that starts it on given hosts."""
 
+import errno
 import os
 import re
 import shlex
@@ -151,6 +152,14 @@ def at(path: str) -> Launcher:
         )
     # A Path drops the "./" without which the launcher would be looked for on the PATH.
     return Launcher(Path(found).absolute(), flavour, version)
+
+
+def start_error(command: Sequence[str], error: OSError) -> UserError:
+    """Returns what is said where the system doesn't start a launcher."""
+    remedy = "name another one with --launcher"
+    if error.errno == errno.E2BIG:
+        remedy = "list fewer hosts, or shorten the program's arguments or the environment"
+    return UserError(f"launcher {command[0]} can't be started: {error.strerror}; {remedy}")
 
 
 def identify(text: str) -> tuple[str, str]:

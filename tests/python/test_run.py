@@ -229,6 +229,34 @@ def test_hosts_come_from_the_user_or_the_job(tmp_path: Path) -> None:
         preparation.choose_hosts(Request(hosts="a", hostfile=nodes), {})
 
 
+def test_thousands_of_hosts_are_listed_in_a_file(launcher: Path) -> None:
+    names = [f"node{number:041}" for number in range(5000)]
+    hosts = launcher.with_name("listed")
+    hosts.write_text("\n".join(names))
+    launcher.write_text(
+        LAUNCHER.replace(
+            "echo from",
+            'while [[ $1 != --hostfile ]]; do shift; done; cp "$2" "$0.hosts"; echo from',
+        )
+    )
+    words = ["run", "--hostfile", str(hosts), "--launcher", str(launcher), "--no-record"]
+    assert main([*words, "--plan", str(plan_beside(launcher)), "./app"]) == 7
+    told = launcher.with_name("mpirun.hosts").read_text()
+    assert told == "".join(f"{name} slots=1\n" for name in names)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["no/launcher"], "No such file or directory; name another one with --launcher"),
+        (["true", "x" * (128 << 10)], "Argument list too long; list fewer hosts"),
+    ],
+)
+def test_a_launcher_that_does_not_start_is_named(words: list[str], reason: str) -> None:
+    with pytest.raises(UserError, match=f"launcher {words[0]} can't be started: {reason}"):
+        run.launch(words)
+
+
 @pytest.mark.parametrize("variable", ["PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "OAR_NODEFILE"])
 def test_lines_of_a_node_file_are_slots(tmp_path: Path, variable: str) -> None:
     nodes = tmp_path / "nodes"

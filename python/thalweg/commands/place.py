@@ -134,14 +134,14 @@ def command(
         alike = write is None or write not in launch_files.EACH_BY_ITSELF
         cores = binding.bind(found.matrix, placed.hosts, bind, alike=alike)
         placed = dataclasses.replace(placed, cores=cores)
-    launch = None
+    launch, hosts_file = None, None
     if write:
         order = launch_files.order(
             write, listed, placed.hosts, (output or Path(f"placement.{write}")).absolute(),
             placed.cores,
         )  # fmt: skip
         order.write()
-        output = order.file
+        output, hosts_file = order.file, order.hosts_file
         launch = launch_files.command_line(write, order, len(placed.hosts))
         for remark in order.remarks:
             console.note(remark)
@@ -156,7 +156,7 @@ def command(
         )
         return 0
     console.show(*placement.parts(placed))
-    for written in (output, drawn):
+    for written in (output, hosts_file, drawn):
         if written:
             console.show(f"written to {written}")
     if launch:
