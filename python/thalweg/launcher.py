@@ -144,7 +144,14 @@ def at(path: str) -> Launcher:
         raise UserError(
             f"launcher {path}: no such program; name the mpirun or mpiexec of an MPI library"
         )
-    flavour, version = identify(_output([found, "--version"]))
+    said = _output([found, "--version"])
+    flavour, version = identify(said)
+    if Path(found).name == "srun" or said.startswith("slurm "):
+        raise UserError(
+            f"launcher {path}: programs are started by mpirun or mpiexec, so name that of the MPI "
+            "library, or let `thalweg place RUN --write slurm -o FILE` write the host of each rank "
+            "and print the srun command that starts them so"
+        )
     if not flavour:
         raise UserError(
             f"launcher {path}: neither of Open MPI, MPICH nor Intel MPI; name the mpirun or "
