@@ -39,12 +39,12 @@ def _with_slots(found: list[Host], environment: Mapping[str, str]) -> list[Host]
     return found
 
 
-def _expanded(text: str, hosts: int) -> list[int]:
-    """Expands "4(x2),2" to 4, 4, 2; to nothing if it isn't of so many hosts, or has a zero."""
+def _expanded(text: str, number: int) -> list[int]:
+    """Expands "4(x2),2" to 4, 4, 2; to nothing if it isn't of this number of hosts, or has a 0."""
     counts: list[int] = []
     for part in text.split(","):
         entry = _COUNT.fullmatch(part.strip())
-        if not entry or not int(entry[1]) or len(counts) > hosts:
+        if not entry or not int(entry[1]) or len(counts) > number:
             return []
         counts += [int(entry[1])] * int(entry[2] or 1)
-    return counts if len(counts) == hosts else []
+    return counts if len(counts) == number else []

@@ -4,6 +4,7 @@ import re
 import socket
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -42,6 +43,16 @@ def folded(name: str) -> str:
     """Returns a host's name as it is compared: DNS takes capitals for small letters."""
     user, at, host = name.rpartition("@")
     return user + at + host.lower()
+
+
+def spelled(names: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Returns names as the known ones are spelled; unknown ones stay as they are.
+
+    Capitals don't count, unless known names differ by them.
+    """
+    known = list(known)
+    spelling = {folded(name): name for name in known} | {name: name for name in known}
+    return [spelling.get(name) or spelling.get(folded(name), name) for name in names]
 
 
 def short_name(name: str) -> str:
@@ -129,8 +140,13 @@ def placement(hosts: Sequence[Host], ranks: int) -> list[str]:
 
 def is_this_machine(name: str) -> bool:
     """Whether a host's name is one that this machine has by itself."""
+    return folded(name) in _own_names()
+
+
+@cache
+def _own_names() -> frozenset[str]:
     own = ("localhost", "127.0.0.1", socket.gethostname(), socket.getfqdn())
-    return folded(name) in map(folded, own)
+    return frozenset(map(folded, own))
 
 
 def _is_file(text: str) -> bool:

@@ -59,11 +59,9 @@ def placement(net: Network, names: Sequence[str]) -> list[int]:
     Raises UserError for an unknown host.
     """
     index_of = {host.name: index for index, host in enumerate(net.hosts)}
-    index_of_folded = {host_lists.folded(name): index for name, index in index_of.items()}
     indices = []
-    for name in names:
-        index = index_of.get(name, index_of_folded.get(host_lists.folded(name)))
-        if index is None:
+    for name in host_lists.spelled(names, index_of):
+        if (index := index_of.get(name)) is None:
             raise UserError(
                 f"host {name} is not in the network of {_named(list(index_of))}; probe it together "
                 "with the others, or name one of them"

@@ -21,7 +21,7 @@ from thalweg import network as networks
 from thalweg.caution import USUAL, Caution
 from thalweg.errors import UserError
 from thalweg.files import writing
-from thalweg.hosts import Host, folded, short_name
+from thalweg.hosts import Host, short_name, spelled
 from thalweg.launcher import Launcher
 from thalweg.network import Network
 from thalweg.record import Run
@@ -133,9 +133,9 @@ def given(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Cautio
     if caution.verify == "off":
         return known
     net = inputs.network(path)
-    spelled = {folded(host.name): host.name for host in net.hosts}
-    names = [spelled.get(folded(host.name), "") for host in hosts]
-    if len(names) < 2 or not all(names):
+    measured = [host.name for host in net.hosts]
+    names = spelled([host.name for host in hosts], measured)
+    if len(names) < 2 or not set(names) <= set(measured):
         return known
     history = weather.load(names, recent=True)
     found: Entry | None = drift.known(history, time.time() - FRESH)

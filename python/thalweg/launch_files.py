@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.errors import UserError
 from thalweg.files import write_file
-from thalweg.hosts import Host, folded, is_this_machine
+from thalweg.hosts import Host, is_this_machine, spelled
 
 if TYPE_CHECKING:
     from thalweg.binding import Core
@@ -78,7 +78,7 @@ def order(
     Hosts are called as in `hosts`, however `placement` spells them. Raises UserError for a host
     that isn't listed or has too few slots, or if the form can't say it.
     """
-    placement = _as_listed(hosts, placement)
+    placement = spelled(placement, [host.name for host in hosts])
     _check(hosts, placement)
     if cores and form in EACH_BY_ITSELF:
         return _rankfile(form, hosts, placement, file, cores)
@@ -95,12 +95,6 @@ def command_line(form: str, order: Order, ranks: int) -> str:
     words = [f"{name}={shlex.quote(value)}" for name, value in order.environment.items()]
     words += [PROGRAMS[form], *map(shlex.quote, order.options)]
     return " ".join([*words, "-n", str(ranks), "./app"])
-
-
-def _as_listed(hosts: Sequence[Host], placement: Sequence[str]) -> list[str]:
-    """Returns the host of each rank as the list spells it."""
-    spelled = {folded(host.name): host.name for host in hosts}
-    return [spelled.get(folded(name), name) for name in placement]
 
 
 def _check(hosts: Sequence[Host], placement: Sequence[str]) -> None:
@@ -264,14 +258,14 @@ def _cray(_hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order
     place = {name: at for at, name in enumerate(filled)}
     ranks = map(str, sorted(range(len(placement)), key=lambda rank: place[placement[rank]]))
     names = ",".join(filled)
-    in_file = _beside(file).absolute() if _too_long(names) else None
+    hosts_file = _beside(file).absolute() if _too_long(names) else None
     return Order(
-        ["-m", "block", f"--ntasks-per-node={counts[most]}", "-w", str(in_file or names)],
+        ["-m", "block", f"--ntasks-per-node={counts[most]}", "-w", str(hosts_file or names)],
         {"MPICH_RANK_REORDER_METHOD": "3", "MPICH_RANK_REORDER_FILE": str(file)},
         file=file,
         content=",".join(ranks) + "\n",
-        hosts_file=in_file,
-        hosts_content=_lines(filled) if in_file else "",
+        hosts_file=hosts_file,
+        hosts_content=_lines(filled) if hosts_file else "",
     )
 
 

@@ -19,7 +19,7 @@ from thalweg._core import probe as _core
 from thalweg._core.probe import Phase
 from thalweg.errors import UserError, user_errors
 from thalweg.files import temporary_folder, write_file
-from thalweg.hosts import Host, folded, short_name
+from thalweg.hosts import Host, short_name, spelled
 from thalweg.journal import Journal
 from thalweg.launcher import Launcher, start_error
 from thalweg.network import Network, from_json
@@ -150,12 +150,10 @@ def in_order_of(network: Path, hosts: Sequence[Host]) -> list[Host]:
         names = [str(host["name"]) for host in json.loads(network.read_text())["hosts"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise UserError(f"{network}: not a network file; probe without --base") from None
-    place = {folded(name): place for place, name in enumerate(names)}
-    found = sorted(hosts, key=lambda host: place.get(folded(host.name), len(names)))
-    return [
-        Host(names[place[name]], host.slots) if (name := folded(host.name)) in place else host
-        for host in found
-    ]
+    place = {name: place for place, name in enumerate(names)}
+    called = spelled([host.name for host in hosts], names)
+    found = [Host(name, host.slots) for name, host in zip(called, hosts, strict=True)]
+    return sorted(found, key=lambda host: place.get(host.name, len(place)))
 
 
 def check_reachable(launcher: Launcher, hosts: Sequence[Host], patience: float = PATIENCE) -> None:

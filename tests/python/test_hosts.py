@@ -146,8 +146,11 @@ def test_names_without_domains(name: str, short: str) -> None:
 
 
 def test_this_machine_is_known_in_capitals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("socket.gethostname", lambda: "Here")
-    assert is_this_machine("hERE") and is_this_machine("LOCALHOST")
+    hosts._own_names.cache_clear()
+    with monkeypatch.context() as patched:
+        patched.setattr("socket.gethostname", lambda: "Here")
+        assert is_this_machine("hERE") and is_this_machine("LOCALHOST")
+    hosts._own_names.cache_clear()
     assert not is_this_machine("there")
 
 
@@ -157,7 +160,9 @@ def test_hosts_of_a_network_are_known_in_capitals(tmp_path: Path) -> None:
     assert inputs.placement(net, ["NODE2", "Node1", "node1"]) == [1, 0, 2]
     with pytest.raises(UserError, match="host node3 is not in the network"):
         inputs.placement(net, ["node3"])
-    net.hosts = [*net.hosts[:2], network.Host("node3", 1e8, 1e8)]
     network.write(net, file := tmp_path / "net.json")
+    assert probe.in_order_of(file, [Host("node1"), Host("Node1")]) == [Host("Node1"), Host("node1")]
+    net.hosts = [*net.hosts[:2], network.Host("node3", 1e8, 1e8)]
+    network.write(net, file)
     listed = [Host("new"), Host("NODE2", 2), Host("node1")]
     assert probe.in_order_of(file, listed) == [Host("Node1"), Host("node2", 2), Host("new")]

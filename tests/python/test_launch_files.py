@@ -177,3 +177,5 @@ def test_a_map_that_is_too_long_is_refused() -> None:
 def test_capitals_in_names_of_hosts_do_not_count() -> None:
     found = order("mpich", [Host("Node1", 2), Host("node2")], ["NODE2", "node1"], FILE)
     assert found == Order(["-hosts", "node2:1,Node1:2"])
+    both = [Host("a"), Host("A")]
+    assert order("mpich", both, ["A", "a"], FILE) == Order(["-hosts", "A:1,a:1"])
