@@ -21,7 +21,7 @@ from thalweg.errors import UserError, user_errors
 from thalweg.files import temporary_folder, write_file
 from thalweg.hosts import Host, short_name
 from thalweg.journal import Journal
-from thalweg.launcher import Launcher
+from thalweg.launcher import Launcher, start_error
 from thalweg.network import Network, from_json
 
 __all__ = [
@@ -205,10 +205,13 @@ class _Launch:
     def __init__(self, command: Sequence[str]) -> None:
         self.lines: queue.Queue[str | None] = queue.Queue()
         self.complaints: deque[str] = deque(maxlen=20)
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, errors="replace", start_new_session=True,
-        )  # fmt: skip
+        try:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                text=True, errors="replace", start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise start_error(command, error) from None
         self._readers = [
             threading.Thread(target=self._read_output, daemon=True),
             threading.Thread(target=self._read_complaints, daemon=True),

@@ -220,6 +220,15 @@ def test_a_file_that_fits_is_used_as_it_is(
     assert capsys.readouterr().err == ""
 
 
+def test_a_file_is_verified_for_hosts_that_are_spelled_otherwise(
+    sampler: Sampler, tmp_path: Path
+) -> None:
+    path = given(tmp_path, network())
+    spelled = [Host(host.name.upper()) for host in HOSTS]
+    assert knowledge.given(path, spelled, LAUNCHER, USUAL) == knowledge.Known(path)
+    assert len(sampler.asked) == 1
+
+
 def test_a_known_network_that_became_another_is_measured_anew(
     sampler: Sampler, prober: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

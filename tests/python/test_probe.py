@@ -190,6 +190,20 @@ def test_who_has_not_been_heard_of(started: list[str], expected: str) -> None:
     assert probe.unheard(["a", "me@b.example.org", "c"], started) == expected
 
 
+def test_a_launcher_that_does_not_start_is_named(
+    stage: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "check_reachable", lambda *_: None)
+    for launcher, reason in (
+        (Launcher(stage / "gone", "openmpi", "4.1.4"), "No such file or directory; name another"),
+        (launcher_that(stage, "exit"), "Argument list too long; list fewer hosts"),
+    ):
+        count = 5000 if "fewer" in reason else 2
+        hosts = [Host(f"node{number:041}") for number in range(count)]
+        with pytest.raises(UserError, match=f"launcher {launcher.path} can't be started: {reason}"):
+            probe.run(hosts, stage / "net.json", launcher, budget=1)
+
+
 def test_dilation_comes_from_the_lab(monkeypatch: pytest.MonkeyPatch) -> None:
     assert probe.lab_dilation({}) == 1
     assert probe.lab_dilation({"THALWEG_LAB_DILATION": "4"}) == 4

@@ -22,6 +22,7 @@ from thalweg.caution import Caution, check_threshold
 from thalweg.collective_names import ends_together
 from thalweg.errors import UserError
 from thalweg.files import make_output_folder, temporary_folder, write_error
+from thalweg.launcher import start_error
 from thalweg.options import (
     Adapt,
     Bind,
@@ -294,9 +295,13 @@ def begin_recording(
 def launch(command: Sequence[str], output: TextIO | None = None) -> int:
     """Runs the launcher in the foreground, and passes on signals and its exit status.
 
-    Its output goes to standard output unless `output` is given.
+    Its output goes to standard output unless `output` is given. Raises UserError if it can't start.
     """
-    with subprocess.Popen(command, stdout=output) as process:
+    try:
+        started = subprocess.Popen(command, stdout=output)
+    except OSError as error:
+        raise start_error(command, error) from None
+    with started as process:
         forwarded = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         # The terminal sends Ctrl-C to the launcher itself.
         before = {
