@@ -2,8 +2,9 @@
 
 import re
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -16,12 +17,18 @@ MOST_RANKS = 32_768
 src/algorithms/algorithm.hpp."""
 MOST_LONE_RANKS = 131_072
 """Most ranks on a network of as many hosts."""
+MOST_ENTRIES = 1 << 20
+"""Most entries of a list, of which several may name one host."""
 _NAME = r"[A-Za-z0-9_.\-]{1,255}(?:@[A-Za-z0-9_.\-]{1,255})?|\[[0-9A-Fa-f:.%]{1,255}\]"
 _COUNT = r"[0-9]{1,10}"
 _ENTRY = re.compile(rf"({_NAME})(?::({_COUNT}))?")
 MOST_RANGES = 8
 """Most ranges in brackets of one name."""
 _RANGE = re.compile(r"([^\[\],]*)\[([0-9,\-]+)\](.*)")
+_IPV4 = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
+_COMMENT = re.compile(r"(?:#|//).*")
+_IGNORED = ("binding", "ifname")
+"""Hydra's keys of a hostfile's line that say nothing about slots."""
 
 
 @dataclass(frozen=True)
@@ -32,34 +39,74 @@ class Host:
     slots: int = 1
 
 
+def folded(name: str) -> str:
+    """Returns a host's name as it is compared: DNS takes capitals for small letters."""
+    user, at, host = name.rpartition("@")
+    return user + at + host.lower()
+
+
+def spelled(names: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Returns names as the known ones are spelled; unknown ones stay as they are.
+
+    Capitals don't count, unless known names differ by them.
+    """
+    known = list(known)
+    spelling = {folded(name): name for name in known} | {name: name for name in known}
+    return [spelling.get(name) or spelling.get(folded(name), name) for name in names]
+
+
 def short_name(name: str) -> str:
-    """Returns a host's name without user and domain, as the host may or may not call itself."""
-    return name.rpartition("@")[2].partition(".")[0]
+    """Returns a host's name without user and domain, as the host may or may not call itself, in
+    small letters. An address stays whole."""
+    host = folded(name).rpartition("@")[2]
+    return host if ":" in host or _IPV4.fullmatch(host) else host.partition(".")[0]
 
 
 def parse(text: str) -> list[Host]:
     """Reads "a,b:2,node[0-3,7]", or the hostfile of this path.
 
-    Raises UserError if it is no list of hosts, or names a host twice.
+    The slots of a host that is listed several times are added up. Raises UserError if it is no
+    list of hosts.
     """
     if "/" in text or _is_file(text):
         return read(Path(text))
-    return _distinct((host for entry in _split(text) for host in _expand(entry, "-H")), "-H")
+    return _checked((host for entry in _split(text) for host in _expand(entry, "-H")), "-H")
 
 
 def read(path: Path) -> list[Host]:
-    """Reads a hostfile: "a", "a slots=2" (Open MPI) or "a:2" (MPICH) a line, and # comments.
+    """Reads a hostfile: "a", "a slots=2" (Open MPI) or "a:2" (MPICH) a line, and comments.
 
-    Raises UserError if it can't be read, or names a host twice.
+    The slots of a host on several lines are added up, to max_slots at most. Raises UserError if it
+    can't be read, or a line isn't understood.
     """
     lines = read_text(path, f"hostfile {path}").splitlines()
+    most: dict[str, int] = {}
     listed = (
         host
         for number, line in enumerate(lines, 1)
-        if (words := line.split("#")[0].split())
-        for host in _line(words, f"{path}, line {number}")
+        if (words := re.sub(r"\s*=\s*", "=", _COMMENT.sub("", line)).split())
+        for host in _line(words, f"{path}, line {number}", most)
     )
-    return _distinct(listed, str(path))
+    return [
+        Host(host.name, min(host.slots, most.get(folded(host.name), host.slots)))
+        for host in _checked(listed, str(path))
+    ]
+
+
+def added_up(listed: Iterable[Host]) -> list[Host]:
+    """Returns each host once, where it is listed first, with the slots of all its entries.
+
+    Stops where there are more hosts than MOST_RANKS.
+    """
+    found: dict[str, Host] = {}
+    for host in listed:
+        name = folded(host.name)
+        if known := found.get(name):
+            host = Host(known.name, known.slots + host.slots)
+        found[name] = host
+        if len(found) > MOST_RANKS:
+            break
+    return list(found.values())
 
 
 def check_ranks(ranks: int, hosts: int = 0) -> int:
@@ -93,7 +140,13 @@ def placement(hosts: Sequence[Host], ranks: int) -> list[str]:
 
 def is_this_machine(name: str) -> bool:
     """Whether a host's name is one that this machine has by itself."""
-    return name in ("localhost", "127.0.0.1", socket.gethostname(), socket.getfqdn())
+    return folded(name) in _own_names()
+
+
+@cache
+def _own_names() -> frozenset[str]:
+    own = ("localhost", "127.0.0.1", socket.gethostname(), socket.getfqdn())
+    return frozenset(map(folded, own))
 
 
 def _is_file(text: str) -> bool:
@@ -114,10 +167,13 @@ def _split(text: str) -> Iterator[str]:
     yield text[start:].strip()
 
 
-def _line(words: list[str], where: str) -> list[Host]:
+def _line(words: list[str], where: str, most: dict[str, int]) -> list[Host]:
+    """Returns the hosts of a hostfile's line. What its max_slots allows goes into `most`."""
     hosts = list(islice(_expand(words[0], where), MOST_RANKS + 1))
     for word in words[1:]:
-        key, _, value = word.partition("=")
+        key, equals, value = word.partition("=")
+        if equals and key in _IGNORED:
+            continue
         known = key in ("slots", "max_slots", "max-slots") and re.fullmatch(_COUNT, value)
         if not known or (key == "slots" and int(value) == 0):
             raise UserError(
@@ -126,6 +182,8 @@ def _line(words: list[str], where: str) -> list[Host]:
             )
         if key == "slots":
             hosts = [Host(host.name, int(value)) for host in hosts]
+        elif int(value):  # Open MPI takes 0 for no limit
+            most |= {folded(host.name): int(value) for host in hosts}
     return hosts
 
 
@@ -160,19 +218,11 @@ def _numbers(part: str, where: str) -> Iterator[str]:
     return (str(number).zfill(len(first)) for number in numbers)
 
 
-def _distinct(listed: Iterator[Host], where: str) -> list[Host]:
-    """Returns the hosts. Raises UserError if there are none, too many, or one twice."""
-    hosts = list(islice(listed, MOST_RANKS + 1))
-    if len(hosts) > MOST_RANKS:
+def _checked(listed: Iterator[Host], where: str) -> list[Host]:
+    """Returns each host once. Raises UserError if there are none, or too many."""
+    hosts = added_up(islice(listed, MOST_ENTRIES))
+    if len(hosts) > MOST_RANKS or next(listed, None):
         raise UserError(f"{where}: more than {MOST_RANKS} hosts are listed; list fewer")
-    seen: set[str] = set()
-    for host in hosts:
-        if host.name in seen:
-            raise UserError(
-                f"{where}: host {host.name} is listed twice; "
-                f"write {host.name}:2 for two ranks on it"
-            )
-        seen.add(host.name)
     if not hosts:
         raise UserError(f"{where}: no hosts are listed; name at least one")
     return hosts

@@ -5,16 +5,13 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from thalweg import host_names
 from thalweg import hosts as host_lists
 from thalweg import network as networks
 from thalweg.errors import UserError
 from thalweg.files import parse_json, read_text
 from thalweg.hosts import Host
 from thalweg.network import Network
-from thalweg.printable import short
-
-MOST_NAMED = 8
-"""Most hosts of a network that an error names."""
 
 
 def network(path: Path) -> Network:
@@ -54,24 +51,17 @@ def _scenario(name: str) -> str:
 
 
 def placement(net: Network, names: Sequence[str]) -> list[int]:
-    """Returns each rank's host as an index. Raises UserError for an unknown host."""
-    index_of = {host.name: index for index, host in enumerate(net.hosts)}
-    indices = []
-    for name in names:
-        if (index := index_of.get(name)) is None:
-            raise UserError(
-                f"host {name} is not in the network of {_named(list(index_of))}; probe it together "
-                "with the others, or name one of them"
-            )
-        indices.append(index)
-    return indices
+    """Returns each rank's host as an index, whatever its host is called (thalweg.host_names).
+
+    Raises UserError for an unknown host.
+    """
+    return host_names.places(names, [host.name for host in net.hosts])
 
 
-def _named(hosts: Sequence[str]) -> str:
-    """Returns the first of a network's hosts as text, and how many more there are."""
-    more = len(hosts) - MOST_NAMED
-    named = short(", ".join(hosts[:MOST_NAMED]), MOST_NAMED * 16)
-    return f"{named} and {more} more" if more > 0 else named
+def own_names(net: Network, names: Sequence[str]) -> list[str]:
+    """Returns what the hosts of these names are called in the network, which is what they call
+    themselves. Raises UserError for an unknown host."""
+    return [net.hosts[host].name for host in placement(net, names)]
 
 
 def ranks_on(net: Network, ranks: int | None, listed: str | None) -> list[int]:

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from thalweg import console, drift, forecast, inputs, paths, probe, sampling, weather
+from thalweg import console, drift, forecast, host_names, inputs, paths, probe, sampling, weather
 from thalweg import network as networks
 from thalweg.caution import USUAL, Caution
 from thalweg.errors import UserError
 from thalweg.files import writing
-from thalweg.hosts import Host, short_name
+from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.network import Network
 from thalweg.record import Run
@@ -55,22 +55,35 @@ class Known:
     quick: bool = False
 
 
+@dataclass(frozen=True)
+class _Start:
+    """How ranks of a sample are started."""
+
+    launcher: Launcher
+    listed: Mapping[str, str]
+    """How the user calls the hosts of the network."""
+
+
 def network(hosts: Sequence[Host], launcher: Launcher, caution: Caution = USUAL) -> Known:
     """Returns the network of the hosts from the cache, or measures it.
 
     One that was measured with another MPI library is completed for this one. Raises UserError if
     the hosts can't be measured, or the cache can't be written.
     """
-    path = paths.network(host.name for host in hosts)
-    if not path.is_file():
-        with writing(f"network {path}", paths.ANOTHER_CACHE):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        if caution.start == "full":
-            console.note(f"probing the network of {len(hosts)} hosts into {path}")
-            probe.run(hosts, path, launcher)
-            return Known(path)
-        return _measure_quickly(path, hosts, launcher)
+    path = paths.network(host_names.own(host.name for host in hosts))
+    if path.is_file():
+        return _known(path, hosts, launcher, caution)
+    return _measure(path, hosts, launcher, caution)
+
+
+def _known(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution) -> Known:
+    """Returns what holds of a network in the cache."""
     net = inputs.network(path)
+    try:
+        start = _Start(launcher, _listed(net, hosts))
+    except UserError:
+        console.note(f"{path} has other hosts than those that are listed: it is measured anew")
+        return _measure(path, hosts, launcher, caution)
     when = net.measured_at or "an unknown time"
     if launcher.flavour not in net.message_costs:
         console.note(f"adding {launcher.name} to the network measured at {when} ({path})")
@@ -79,25 +92,56 @@ def network(hosts: Sequence[Host], launcher: Launcher, caution: Caution = USUAL)
     else:
         console.note(f"using the network measured at {when} ({path}; delete it to measure anew)")
     known = Known(path, quick=net.measured_with.endswith(QUICKLY))
-    if caution.verify == "off" or not (found := _look(net, launcher, caution)):
+    if caution.verify == "off" or not (found := _look(net, start, caution)):
         return _as_forecast(known, net, caution)
     if not (off := drift.misfits(net, found, caution.threshold)):
         return known
     if _is_another(net, off, found):
         console.note(drift.in_words(off, path))
-        return _measure_quickly(path, hosts, launcher)
-    _calibrate(path, net, _with_others(net, found, off, launcher), caution)
+        return _measure_quickly(path, hosts, launcher, caution)
+    _calibrate(path, net, _with_others(net, found, off, start), caution)
     return known
 
 
-def _measure_quickly(path: Path, hosts: Sequence[Host], launcher: Launcher) -> Known:
-    console.note(
-        f"measuring the network of {len(hosts)} hosts in about a second, with quick plans; "
-        f"`thalweg probe -o {path}` measures it fully, for better ones"
-    )
+def _listed(net: Network, hosts: Sequence[Host]) -> dict[str, str]:
+    """Returns how the user calls the network's hosts. Raises UserError for an unknown one."""
+    names = [host.name for host in hosts]
+    return dict(zip(inputs.own_names(net, names), names, strict=True))
+
+
+def _measure(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution) -> Known:
+    with writing(f"network {path}", paths.ANOTHER_CACHE):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    if caution.start != "full":
+        return _measure_quickly(path, hosts, launcher, caution)
+    console.note(f"probing the network of {len(hosts)} hosts into the cache")
+    probe.run(hosts, path, launcher)
+    own = _of_own_names(path)
+    with writing(f"network {own}", paths.ANOTHER_CACHE):
+        path.replace(own)
+    return Known(own)
+
+
+def _measure_quickly(
+    path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution
+) -> Known:
+    """Measures a network, unless the probe shows that it is known by other names of its hosts."""
+    console.note(f"measuring the network of {len(hosts)} hosts in about a second, with quick plans")
     probe.run(hosts, path, launcher, budget=QUICK, hurried=True)
+    own = _of_own_names(path)
+    if own != path and own.is_file():
+        path.unlink()
+        return _known(own, hosts, launcher, caution)
     _complete(path)
-    return Known(path, quick=True)
+    with writing(f"network {own}", paths.ANOTHER_CACHE):
+        path.replace(own)
+    console.note(f"`thalweg probe -o {own}` measures the network fully, for better plans")
+    return Known(own, quick=True)
+
+
+def _of_own_names(path: Path) -> Path:
+    """Returns where the cache has the network in a file, by what its hosts call themselves."""
+    return paths.network(host.name for host in networks.read(path).hosts)
 
 
 def _complete(path: Path) -> None:
@@ -133,15 +177,19 @@ def given(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Cautio
     if caution.verify == "off":
         return known
     net = inputs.network(path)
-    names = [host.name for host in hosts]
-    if len(names) < 2 or not set(names) <= {host.name for host in net.hosts}:
+    try:
+        start = _Start(launcher, _listed(net, hosts))
+    except UserError:  # whoever looks for the hosts in it says what is wrong
+        return known
+    names = list(start.listed)
+    if len(names) < 2:
         return known
     history = weather.load(names, recent=True)
     found: Entry | None = drift.known(history, time.time() - FRESH)
     is_new = found is None or len(found.bandwidth) < FEWEST or caution.verify == "always"
     if is_new:
         telling = sampling.telling_pairs(net, among=_places(net, names))
-        found = _sample(net, telling, launcher, names)
+        found = _sample(net, telling, start, names)
     if not found or not (off := drift.misfits(net, found, caution.threshold)):
         return known
     instead = "`--verify off` takes it as it is, `thalweg probe` measures anew"
@@ -151,7 +199,7 @@ def given(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Cautio
     console.note(f"{drift.in_words(off, path)}; planning for a calibrated copy: {instead}")
     copy = paths.network([*names, str(path.absolute())])
     if is_new:
-        found = _with_others(net, found, off, launcher, names)
+        found = _with_others(net, found, off, start, names)
     _calibrate(copy, net, found, caution)
     return Known(copy)
 
@@ -177,7 +225,7 @@ def _places(net: Network, hosts: Iterable[str]) -> set[int]:
     return {place[name] for name in hosts}
 
 
-def _look(net: Network, launcher: Launcher, caution: Caution) -> Entry | None:
+def _look(net: Network, start: _Start, caution: Caution) -> Entry | None:
     """Samples what the forecast lets suspect, and telling pairs if nothing was heard for long.
 
     Returns an empty entry if there is no reason to sample, and None if that isn't possible.
@@ -192,7 +240,7 @@ def _look(net: Network, launcher: Launcher, caution: Caution) -> Entry | None:
         suspicious = suspicious + sampling.telling_pairs(net)
     if not suspicious:
         return Entry(time.time(), "sample")
-    return _sample(net, list(dict.fromkeys(suspicious))[: sampling.TELLING], launcher)
+    return _sample(net, list(dict.fromkeys(suspicious))[: sampling.TELLING], start)
 
 
 def _as_forecast(known: Known, net: Network, caution: Caution) -> Known:
@@ -242,14 +290,14 @@ def _with_others(
     net: Network,
     found: Entry,
     off: Sequence[drift.Misfit],
-    launcher: Launcher,
+    start: _Start,
     hosts: Sequence[str] | None = None,
 ) -> Entry:
     """Returns what was found, and of pairs that tell how far what doesn't fit goes."""
     place = {host.name: at for at, host in enumerate(net.hosts)}
     among = None if hosts is None else _places(net, hosts)
     around = sampling.around(net, [(place[m.pair[0]], place[m.pair[1]]) for m in off], among)
-    if not (more := _sample(net, around, launcher, hosts)):
+    if not (more := _sample(net, around, start, hosts)):
         return found
     return Entry(
         more.at, "sample",
@@ -303,24 +351,24 @@ def _is_unusual(ratio: Series) -> bool:
 def _sample(
     net: Network,
     pairs: Collection[tuple[int, int]],
-    launcher: Launcher,
+    start: _Start,
     hosts: Sequence[str] | None = None,
 ) -> Entry | None:
     """Samples pairs. None, with a note, if that isn't possible: the run goes on without."""
     if not pairs:
         return None
     try:
-        return sampling.sample(net, pairs, launcher, hosts=hosts)
+        return sampling.sample(net, pairs, start.launcher, hosts=hosts, listed=start.listed)
     except UserError as error:
         console.note(f"the network isn't verified: {error}")
         return None
 
 
 def learn(run: Run, hosts: Iterable[str]) -> None:
-    """Adds a run record to the weather of its hosts."""
+    """Adds a run record to the weather of its hosts, whatever they are called."""
     names = list(dict.fromkeys(hosts))
-    known = {short_name(name): name for name in names}
-    own = [known.get(short_name(host)) for host in run.hosts]
+    found = host_names.matches(run.hosts, names)
+    own = [None if at is None else names[at] for at in found]
     entry = weather.of_record(run, time.time())
     renamed = dict(zip(run.hosts, own, strict=True))
     ratios = {

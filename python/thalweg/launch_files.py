@@ -17,11 +17,14 @@ from typing import TYPE_CHECKING
 
 from thalweg.errors import UserError
 from thalweg.files import write_file
-from thalweg.hosts import Host, is_this_machine
+from thalweg.hosts import Host, is_this_machine, spelled
 
 if TYPE_CHECKING:
     from thalweg.binding import Core
 
+LONGEST = 100_000
+"""Most bytes of a list in the command line; a longer one is in a file. Linux takes less than
+131,072 bytes as one argument."""
 
 _UNBOUND = (
     "Open MPI binds no rank to cores where the ranks of a host don't follow each other; "
@@ -39,6 +42,9 @@ class Order:
     file: Path | None = None
     """Named by options or environment; write() writes it."""
     content: str = ""
+    hosts_file: Path | None = None
+    """A second file, of a list of hosts too long for the command line; write() writes it."""
+    hosts_content: str = ""
     remark: str = ""
     """What the launcher can't do, as a sentence without its full stop; usually empty."""
     unbound: bool = False
@@ -50,9 +56,10 @@ class Order:
         return [text for text in (self.remark, _UNBOUND if self.unbound else "") if text]
 
     def write(self) -> None:
-        """Writes the file, if there is one. Raises UserError naming it."""
-        if self.file:
-            write_file(self.file, f"launch file {self.file}", self.content)
+        """Writes the files, if there are any. Raises UserError naming the one at fault."""
+        for file, content in ((self.file, self.content), (self.hosts_file, self.hosts_content)):
+            if file:
+                write_file(file, f"launch file {file}", content)
 
 
 def order(
@@ -68,8 +75,10 @@ def order(
     program's own MPI_Comm_spawn where the form allows it. `file` is where the launcher is to find
     its file, if it needs one. `cores`: that of each rank, as thalweg.binding chooses them, `alike`
     unless the form is one of EACH_BY_ITSELF; none: the launcher binds ranks as it usually does.
-    Raises UserError for a host that isn't listed or has too few slots, or if the form can't say it.
+    Hosts are called as in `hosts`, however `placement` spells them. Raises UserError for a host
+    that isn't listed or has too few slots, or if the form can't say it.
     """
+    placement = spelled(placement, [host.name for host in hosts])
     _check(hosts, placement)
     if cores and form in EACH_BY_ITSELF:
         return _rankfile(form, hosts, placement, file, cores)
@@ -128,13 +137,41 @@ def _lines(names: Sequence[str]) -> str:
     return "".join(f"{name}\n" for name in names)
 
 
+def _too_long(argument: str) -> bool:
+    return len(argument.encode()) > LONGEST
+
+
+def _told_to_open_mpi(hosts: Sequence[Host], file: Path) -> Order:
+    if not _too_long(text := _listed(hosts)):
+        return Order(["-H", text])
+    content = _lines([f"{host.name} slots={host.slots}" for host in hosts])
+    return Order(["--hostfile", str(file)], file=file, content=content)
+
+
+def _told_to_hydra(hosts: Sequence[Host], file: Path) -> Order:
+    if not _too_long(text := _listed(hosts)):
+        return Order(["-hosts", text])
+    return _hydra_file(hosts, file)
+
+
+def _hydra_file(hosts: Sequence[Host], file: Path) -> Order:
+    content = _lines([f"{host.name}:{host.slots}" for host in hosts])
+    return Order(["-f", str(file)], file=file, content=content)
+
+
+def _beside(file: Path) -> Path:
+    """Where a launcher that has a file already finds a list of hosts."""
+    return file.with_name(f"{file.name}.hosts")
+
+
 def _open_mpi(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
     """5.0: filling slots must be asked for: by itself it goes on with the next host where cores run
     out. The mapper "seq" takes a line per rank; where it is to bind, or chooses to, it fails on
     hosts with more ranks than cores, so nothing is bound unless the user has set a policy.
     """
     if blocks := _in_blocks(hosts, placement):
-        return Order(["--map-by", "slot", "-H", _listed(blocks)])
+        listed = _told_to_open_mpi(blocks, file)
+        return replace(listed, options=["--map-by", "slot", *listed.options])
     binding = [] if "PRTE_MCA_hwloc_default_binding_policy" in os.environ else ["--bind-to", "none"]
     return Order(
         ["--map-by", "seq", *binding, "--hostfile", str(file)],
@@ -150,7 +187,7 @@ def _open_mpi_4(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> 
     """
     blocks = _in_blocks(hosts, placement)
     if blocks and not any(is_this_machine(host.name) for host in blocks[1:]):
-        return Order(["-H", _listed(blocks)])
+        return _told_to_open_mpi(blocks, file)
     return Order(
         ["--mca", "rmaps", "seq", "--hostfile", str(file)],
         file=file,
@@ -162,28 +199,31 @@ def _open_mpi_4(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> 
 def _mpich(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
     """Newer than 4.0: a map of node numbers; (node,1,ranks) stands for ranks in sequence."""
     if blocks := _in_blocks(hosts, placement):
-        return Order(["-hosts", _listed(blocks)])
-    used = [host for host in hosts if host.name in set(placement)]
+        return _told_to_hydra(blocks, file)
+    names = set(placement)
+    used = [host for host in hosts if host.name in names]
     number = {host.name: at for at, host in enumerate(used)}
     runs = [
         f"({number[run.name]},1,{run.slots})" if run.slots > 1 else str(number[run.name])
         for run in _runs(placement)
     ]
-    return Order(
-        ["-f", str(file), "-rankmap", ",".join(runs)],
-        file=file,
-        content=_lines([f"{host.name}:{host.slots}" for host in used]),
-    )
+    text = ",".join(runs)
+    if _too_long(text):
+        raise UserError(
+            f"the map of {len(placement)} ranks that MPICH needs (-rankmap) takes {len(text)} "
+            f"bytes of the command line, which are more than {LONGEST}: keep ranks of a host "
+            "together, by `thalweg run --no-placement` or `thalweg place --method block`"
+        )
+    listed = _hydra_file(used, file)
+    return replace(listed, options=[*listed.options, "-rankmap", text])
 
 
 def _mpich_4(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
     """Up to 4.0: a host that is listed twice is two nodes."""
     if blocks := _in_blocks(hosts, placement):
-        return Order(["-hosts", _listed(blocks)])
-    return Order(
-        ["-f", str(file)],
-        file=file,
-        content=_lines([f"{run.name}:{run.slots}" for run in _runs(placement)]),
+        return _told_to_hydra(blocks, file)
+    return replace(
+        _hydra_file(_runs(placement), file),
         remark="this MPICH takes ranks of a host that don't follow each other for ranks of several "
         "hosts: their messages don't go through shared memory; a newer MPICH (-rankmap) knows "
         "better",
@@ -215,12 +255,17 @@ def _cray(_hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order
             f"{counts[most]} and {least} {counts[least]}: use --write slurm, which takes any "
             "placement, or list hosts with equal slots, as many in all as there are ranks"
         )
-    ranks = [str(rank) for name in filled for rank, host in enumerate(placement) if host == name]
+    place = {name: at for at, name in enumerate(filled)}
+    ranks = map(str, sorted(range(len(placement)), key=lambda rank: place[placement[rank]]))
+    names = ",".join(filled)
+    hosts_file = _beside(file).absolute() if _too_long(names) else None
     return Order(
-        ["-m", "block", f"--ntasks-per-node={counts[most]}", "-w", ",".join(filled)],
+        ["-m", "block", f"--ntasks-per-node={counts[most]}", "-w", str(hosts_file or names)],
         {"MPICH_RANK_REORDER_METHOD": "3", "MPICH_RANK_REORDER_FILE": str(file)},
         file=file,
         content=",".join(ranks) + "\n",
+        hosts_file=hosts_file,
+        hosts_content=_lines(filled) if hosts_file else "",
     )
 
 
@@ -250,7 +295,14 @@ def _rankfile(
     told = ["--map-by", f"rankfile:file={file}"] if form == "openmpi" else ["--rankfile", str(file)]
     places = list(zip(placement, (core.number for core in cores), strict=True))
     shared = ["--bind-to", "core:overload-allowed"] if len(set(places)) < len(places) else []
-    return Order([*told, *shared, "-H", _listed(hosts)], file=file, content=_lines(lines))
+    listed = _told_to_open_mpi(hosts, _beside(file))
+    return Order(
+        [*told, *shared, *listed.options],
+        file=file,
+        content=_lines(lines),
+        hosts_file=listed.file,
+        hosts_content=listed.content,
+    )
 
 
 def _by_number(placement: Sequence[str], cores: "Sequence[Core]") -> "list[Core]":

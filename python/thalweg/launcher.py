@@ -1,6 +1,7 @@
 """Launches MPI programs: finds a program's MPI library and its launcher, and makes the command line
 that starts it on given hosts."""
 
+import errno
 import os
 import re
 import shlex
@@ -143,7 +144,14 @@ def at(path: str) -> Launcher:
         raise UserError(
             f"launcher {path}: no such program; name the mpirun or mpiexec of an MPI library"
         )
-    flavour, version = identify(_output([found, "--version"]))
+    said = _output([found, "--version"])
+    flavour, version = identify(said)
+    if Path(found).name == "srun" or said.startswith("slurm "):
+        raise UserError(
+            f"launcher {path}: programs are started by mpirun or mpiexec, so name that of the MPI "
+            "library, or let `thalweg place RUN --write slurm -o FILE` write the host of each rank "
+            "and print the srun command that starts them so"
+        )
     if not flavour:
         raise UserError(
             f"launcher {path}: neither of Open MPI, MPICH nor Intel MPI; name the mpirun or "
@@ -151,6 +159,14 @@ def at(path: str) -> Launcher:
         )
     # A Path drops the "./" without which the launcher would be looked for on the PATH.
     return Launcher(Path(found).absolute(), flavour, version)
+
+
+def start_error(command: Sequence[str], error: OSError) -> UserError:
+    """Returns what is said where the system doesn't start a launcher."""
+    remedy = "name another one with --launcher"
+    if error.errno == errno.E2BIG:
+        remedy = "list fewer hosts, or shorten the program's arguments or the environment"
+    return UserError(f"launcher {command[0]} can't be started: {error.strerror}; {remedy}")
 
 
 def identify(text: str) -> tuple[str, str]:

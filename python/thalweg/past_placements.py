@@ -15,12 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from thalweg import console, mapping, matrices, placement, recording, run_placement, wisdom
-from thalweg.hosts import Host, short_name
+from thalweg import (
+    console,
+    host_names,
+    mapping,
+    matrices,
+    placement,
+    recording,
+    run_placement,
+    wisdom,
+)
+from thalweg.hosts import Host
 from thalweg.matrices import Program
 from thalweg.network import Network
 from thalweg.record import Run
-from thalweg.run_placement import LEAST_SHARE, Choice, Placed, hosts_of, seconds_of, short_names
+from thalweg.run_placement import LEAST_SHARE, Choice, Placed, hosts_of, seconds_of
 from thalweg.units import time_to_text
 
 MOST = 16
@@ -50,7 +59,7 @@ class Timed:
     """A run that went well."""
 
     hosts: tuple[str, ...]
-    """Names without domains, by rank."""
+    """By rank, as the network has them."""
     seconds: float
     """Un-dilated, from the launcher's start to its end."""
     cost: float
@@ -69,10 +78,9 @@ class Tried:
 
 
 def keep(question: Question, run: Run, net: Network) -> None:
-    """Adds a run that went well, on the network that it had, unless that has other hosts, or hosts
-    that differ in their domains only."""
-    seconds, hosts, numbers = seconds_of(run), tuple(hosts_of(run)), _numbers(net)
-    if seconds is None or len(numbers) < len(net.hosts) or not set(hosts) <= set(numbers):
+    """Adds a run that went well, on the network that it had, unless that has other hosts."""
+    seconds, hosts = seconds_of(run), _in_network(net, hosts_of(run))
+    if seconds is None or hosts is None:
         return
     now = Timed(hosts, seconds, _cost(net, matrices.of_run(run), hosts))
     kept = [*load(question), now][-MOST:]
@@ -119,9 +127,9 @@ def prefer(choice: Choice, question: Question, net: Network, listed: Sequence[Ho
     Where the launcher's order stays by the cost, another placement must have proved to be faster
     by LEAST_FASTER. If only the launcher's order was tried, the choice is returned unchanged.
     """
-    usual = tuple(short_names(choice.usual.hosts))
-    runs = load(question)
-    if all(run.hosts == usual for run in runs) or len(_numbers(net)) < len(net.hosts):
+    usual = tuple(choice.usual.hosts)
+    runs = _on(net, load(question))
+    if all(run.hosts == usual for run in runs):
         return choice
     # World rank 0 stays where it is, as in run_placement.choose().
     runs = [run for run in runs if run.hosts[0] == usual[0]]
@@ -144,7 +152,7 @@ def prefer(choice: Choice, question: Question, net: Network, listed: Sequence[Ho
             f"{time_to_text(fastest.seconds)}"
         )
         return dataclasses.replace(choice, objection=why, before=None)
-    if fastest.hosts == tuple(short_names(choice.best.hosts)):
+    if fastest.hosts == tuple(choice.best.hosts):
         return choice
     return _return_to(choice, question, net, listed, fastest)
 
@@ -171,7 +179,8 @@ def _tried(
     runs: Sequence[Timed], net: Network, listed: Sequence[Host], known: Program
 ) -> list[Tried]:
     """Returns the placements that fit the listed hosts' slots, if they cost what they did."""
-    slots = Counter({short_name(host.name): host.slots for host in listed})
+    free, _ = placement.slots_of(net, listed, known.matrix.ranks)
+    slots = Counter({host.name: count for host, count in zip(net.hosts, free, strict=True)})
     taken: dict[tuple[str, ...], list[Timed]] = {}
     for run in runs:
         if Counter(run.hosts) <= slots:
@@ -184,14 +193,22 @@ def _tried(
     return found
 
 
-def _numbers(net: Network) -> dict[str, int]:
-    """Returns each host's number, by its name without domain."""
-    return {short_name(host.name): number for number, host in enumerate(net.hosts)}
+def _in_network(net: Network, hosts: Sequence[str]) -> tuple[str, ...] | None:
+    """Returns hosts as the network has them; None if it hasn't them all."""
+    names = [host.name for host in net.hosts]
+    found = host_names.as_in(hosts, names, domains=True)
+    return tuple(found) if set(found) <= set(names) else None
+
+
+def _on(net: Network, runs: Sequence[Timed]) -> list[Timed]:
+    """Returns the runs on hosts of the network, with its names."""
+    found = ((run, _in_network(net, run.hosts)) for run in runs)
+    return [dataclasses.replace(run, hosts=hosts) for run, hosts in found if hosts]
 
 
 def _where(net: Network, hosts: Sequence[str]) -> list[int]:
-    numbers = _numbers(net)
-    return [numbers[host] for host in hosts]
+    number = {host.name: at for at, host in enumerate(net.hosts)}
+    return [number[host] for host in hosts]
 
 
 def _cost(net: Network, known: Program, hosts: Sequence[str]) -> float:

@@ -10,10 +10,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from thalweg import __version__
+from thalweg.cache_folder import ANOTHER_CACHE as ANOTHER_CACHE
+from thalweg.cache_folder import cache as cache
 from thalweg.errors import UserError
-
-ANOTHER_CACHE = "make room, or set XDG_CACHE_HOME to a folder for networks and plans"
-"""The remedy where nothing can be written in the cache folder."""
 
 
 def package() -> Path:
@@ -46,11 +45,6 @@ def simulated_runtime() -> list[Path]:
     built.
     """
     return [_existing(package() / "lib" / n) for n in ("thalweg-smpi.o", "libthalweg-smpi.so")]
-
-
-def cache() -> Path:
-    """Returns the folder of measured networks: $XDG_CACHE_HOME/thalweg, else ~/.cache/thalweg."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thalweg"
 
 
 def network(hosts: Iterable[str]) -> Path:

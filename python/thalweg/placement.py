@@ -37,7 +37,7 @@ class Placed:
 
     @property
     def hosts(self) -> list[str]:
-        """The name of each rank's host."""
+        """The name of each rank's host, as the network has it."""
         names = [host.name for host in self.network.hosts]
         return [names[host] for host in self.found.placement]
 

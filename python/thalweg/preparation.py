@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thalweg import console, hosts, launch_files, launcher, paths
+from thalweg import batch_job, console, hosts, launch_files, launcher, paths
 from thalweg.caution import USUAL, Caution
 from thalweg.errors import UserError
-from thalweg.files import read_text
 from thalweg.hosts import Host
 from thalweg.launch_files import Order
 from thalweg.launcher import Launcher
@@ -55,7 +54,8 @@ class Preparation:
     choice: "Choice | None" = None
     """The choice of a placement, if there was one to make."""
     known: Sequence[str] = ()
-    """The hosts of the network in the cache, which the weather is kept for."""
+    """The hosts of the network in the cache, which the weather is kept for, as they call
+    themselves."""
     cores: "Sequence[Core]" = ()
     """The core of each rank; none: the launcher binds ranks as it usually does."""
 
@@ -126,8 +126,8 @@ def choose_launcher(request: Request, program: Sequence[str] = ()) -> Launcher:
 def choose_hosts(request: Request, environment: Mapping[str, str] = os.environ) -> list[Host]:
     """Returns the hosts that the user named, or those of this lab or batch job, or this one.
 
-    Those of a batch job get as many slots as the ranks need.
-    Raises UserError for a bad list.
+    Where the slots of this lab or batch job are fewer than the ranks, all its hosts get as many as
+    the ranks need. Raises UserError for a bad list.
     """
     if request.hosts is not None and request.hostfile:
         raise UserError("both --hosts and --hostfile are given; leave out one")
@@ -135,18 +135,14 @@ def choose_hosts(request: Request, environment: Mapping[str, str] = os.environ) 
         return hosts.parse(request.hosts)
     if request.hostfile:
         return hosts.read(request.hostfile)
-    names = ["localhost"]
     if file := environment.get("THALWEG_LAB_HOSTS"):
-        names = [host.name for host in hosts.read(Path(file))]
-    elif file := environment.get("PBS_NODEFILE"):
-        where = f"PBS_NODEFILE {file}"
-        names = list(dict.fromkeys(read_text(file, where).split()))
-        if not names:
-            raise UserError(f"{where}: no hosts are listed; name them with --hosts")
-    elif nodes := environment.get("SLURM_JOB_NODELIST"):
-        names = [host.name for host in hosts.parse(nodes)]
-    slots = -(-(request.ranks or 1) // len(names))
-    return [Host(name, slots) for name in names]
+        listed = [Host(host.name) for host in hosts.read(Path(file))]
+    else:
+        listed = batch_job.listed(environment) or [Host("localhost")]
+    ranks = request.ranks or 0
+    if ranks <= sum(host.slots for host in listed):
+        return listed
+    return [Host(host.name, -(-ranks // len(listed))) for host in listed]
 
 
 def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
@@ -193,6 +189,7 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
     else:
         found = knowledge.network(different, chosen, request.caution)
     net = inputs.network(found.network)
+    listed_as = dict(zip(inputs.own_names(net, known), known, strict=True))
     choice = (
         planning.choose(
             net,
@@ -207,6 +204,6 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
         if request.place
         else None
     )
-    names = list(choice.chosen.hosts) if choice else names
+    names = [listed_as[host] for host in choice.chosen.hosts] if choice else names
     plan = planning.make_plan(net, names, chosen.flavour, quick=found.quick)
-    return Preparation(chosen, listed, names, found.network, plan, choice, known)
+    return Preparation(chosen, listed, names, found.network, plan, choice, list(listed_as))

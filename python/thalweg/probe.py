@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from thalweg import console, launch_files, paths, weather
+from thalweg import console, host_names, launch_files, paths, weather
 from thalweg._core import probe as _core
 from thalweg._core.probe import Phase
 from thalweg.errors import UserError, user_errors
 from thalweg.files import temporary_folder, write_file
 from thalweg.hosts import Host, short_name
 from thalweg.journal import Journal
-from thalweg.launcher import Launcher
+from thalweg.launcher import Launcher, start_error
 from thalweg.network import Network, from_json
 
 __all__ = [
@@ -63,9 +63,10 @@ def run(
     `budget` is in seconds of the network's own time: a lab dilated 4 times takes 4 times as long.
     Without it the network gets as long as it needs, up to `LONGEST`, and the MPI library's
     collectives what is left of 10 s (16 hosts) to 20 s (128 hosts).
-    With `base` and `pairs` of hosts, by their numbers in that network file, only measures these.
-    With `base` alone, only adds the launcher's MPI library to that network file's content. Results
-    are kept in a journal beside the output until the end; with `resume`, continues from there.
+    With `base` and `pairs` of hosts, by their numbers in that network file, only measures these;
+    then the hosts must be those of the file, in its order. With `base` alone, only adds the
+    launcher's MPI library to that network file's content. Results are kept in a journal beside the
+    output until the end; with `resume`, continues from there.
     With `hurried`, whether the hosts can be reached is looked at only after it has failed.
     `measured_for` is told for how many seconds of this machine's time the ranks measured, also if
     the probe fails.
@@ -73,7 +74,7 @@ def run(
     """
     if dilation is None:
         dilation = lab_dilation()
-    if base:
+    if base and not pairs:
         hosts = in_order_of(base, hosts)
     if not hurried:
         check_reachable(launcher, hosts, patience)
@@ -117,10 +118,8 @@ def run(
                         measured_for(conversation.measured_for)
         write_file(output, str(output), text)
         complete = True
-        if not base:
-            with contextlib.suppress(UserError):  # whoever reads the file says what is wrong
-                found = from_json(text, str(output))
-                weather.add(names, weather.of_network(found, time.time()))
+        with contextlib.suppress(UserError):  # whoever reads the file says what is wrong
+            _keep(from_json(text, str(output)), names, is_new=not base)
     except UserError:
         if hurried:
             check_reachable(launcher, hosts, patience)
@@ -130,6 +129,15 @@ def run(
             console.note(f"the results so far are in {journal.path}: --resume continues from there")
     network: dict[str, Any] = json.loads(text)
     return network
+
+
+def _keep(found: Network, listed: Sequence[str], *, is_new: bool) -> None:
+    """Keeps what the listed hosts, in the order of ranks, call themselves, and new weather."""
+    own = [host.name for host in found.hosts]
+    if len(own) == len(listed):
+        host_names.remember(listed, own)
+    if is_new:
+        weather.add(own, weather.of_network(found, time.time()))
 
 
 @user_errors()
@@ -142,7 +150,7 @@ def outline(network: Network, budget: float) -> list[Phase]:
 
 
 def in_order_of(network: Path, hosts: Sequence[Host]) -> list[Host]:
-    """Returns the hosts in the order of a network file; unknown ones come last.
+    """Returns the hosts in the order of a network file, by any names; unknown ones come last.
 
     Raises UserError if it can't be read.
     """
@@ -150,8 +158,9 @@ def in_order_of(network: Path, hosts: Sequence[Host]) -> list[Host]:
         names = [str(host["name"]) for host in json.loads(network.read_text())["hosts"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise UserError(f"{network}: not a network file; probe without --base") from None
-    place = {name: place for place, name in enumerate(names)}
-    return sorted(hosts, key=lambda host: place.get(host.name, len(place)))
+    places = host_names.matches([host.name for host in hosts], names, ask=True)
+    place = dict(zip(hosts, places, strict=True))
+    return sorted(hosts, key=lambda host: len(names) if (at := place[host]) is None else at)
 
 
 def check_reachable(launcher: Launcher, hosts: Sequence[Host], patience: float = PATIENCE) -> None:
@@ -196,10 +205,13 @@ class _Launch:
     def __init__(self, command: Sequence[str]) -> None:
         self.lines: queue.Queue[str | None] = queue.Queue()
         self.complaints: deque[str] = deque(maxlen=20)
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, errors="replace", start_new_session=True,
-        )  # fmt: skip
+        try:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                text=True, errors="replace", start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise start_error(command, error) from None
         self._readers = [
             threading.Thread(target=self._read_output, daemon=True),
             threading.Thread(target=self._read_complaints, daemon=True),

@@ -6,10 +6,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from thalweg import binding, inputs, mapping, matrices, past_runs, placement, record, recording
+from thalweg import (
+    binding,
+    host_names,
+    inputs,
+    mapping,
+    matrices,
+    past_runs,
+    placement,
+    record,
+    recording,
+)
 from thalweg.binding import Core
 from thalweg.errors import UserError
-from thalweg.hosts import Host, short_name
+from thalweg.hosts import Host
 from thalweg.mapping import Mapping, TrafficSums
 from thalweg.matrices import Program
 from thalweg.network import Network
@@ -29,7 +39,7 @@ class Placed:
     """A placement, and what it is predicted to cost."""
 
     hosts: Sequence[str]
-    """By rank."""
+    """By rank, as the network has them: what they call themselves."""
     mapping: Mapping
 
     @property
@@ -83,7 +93,7 @@ def choose(
     there is neither. With `in_blocks` the ranks of each host follow each other.
     Raises UserError if the named matrix can't be used, or a host isn't in the network.
     """
-    inputs.placement(net, usual)
+    usual = inputs.own_names(net, usual)
     if (known := known_program(program, len(usual), matrix)) is None:
         return None
     source = f"{matrix}" if matrix or not known.run else f"the run of {_when(known.run)}"
@@ -105,13 +115,14 @@ def _usual_and_best(
 ) -> tuple[Placed, Placed]:
     """Returns the launcher's order and the best placement found."""
     where = inputs.placement(net, usual)
+    names = [host.name for host in net.hosts]
     slots, order = placement.slots_of(net, listed, len(usual))
     mapped = mapping.place(
         net, known.matrix, slots, calls=known.calls, pinned={0: where[0]}, order=order,
         usual=where, method=method,
     )  # fmt: skip
-    best = Placed([net.hosts[host].name for host in mapped.placement], mapped)
-    return Placed(list(usual), mapped.usual or mapped), best
+    best = Placed([names[host] for host in mapped.placement], mapped)
+    return Placed([names[host] for host in where], mapped.usual or mapped), best
 
 
 def cores(
@@ -221,25 +232,26 @@ def launcher_order(run: Run) -> list[str] | None:
     found = run.description.get("launch", {}).get("order")
     if not isinstance(found, list) or len(found) != run.ranks:
         return None
-    names = short_names([str(name) for name in found])
+    names = host_names.as_in([str(name) for name in found], run.hosts)
     return names if names != hosts_of(run) else None
 
 
 def in_order(program: Sequence[str], hosts: Sequence[str]) -> Run | None:
     """Returns the latest recorded run with the same arguments and the ranks on these hosts."""
     for run in past_runs.same(program, len(hosts)):
-        if hosts_of(run) == short_names(hosts):
+        if is_on(run, hosts):
             return run
     return None
 
 
+def is_on(run: Run, hosts: Sequence[str]) -> bool:
+    """Whether a run had its ranks on these hosts, with their domains or without."""
+    return host_names.as_in(hosts, run.hosts, domains=True) == hosts_of(run)
+
+
 def hosts_of(run: Run) -> list[str]:
-    """By rank, without domains."""
-    return short_names([run.hosts[host] for host in run.placement])
-
-
-def short_names(names: Sequence[str]) -> list[str]:
-    return [short_name(name) for name in names]
+    """By rank, as the hosts call themselves."""
+    return [run.hosts[host] for host in run.placement]
 
 
 def seconds_of(run: Run) -> float | None:
@@ -297,7 +309,7 @@ def _rows(choice: Choice) -> Iterator[tuple[str, str, str]]:
 
 def outcome(choice: Choice, run: Run) -> str:
     """Compares what was predicted with what the run's record says."""
-    if hosts_of(run) != short_names(choice.chosen.hosts):
+    if not is_on(run, choice.chosen.hosts):
         return "the launcher placed ranks otherwise than it was told: nothing to compare"
     took = seconds_of(run)
     if took is None:

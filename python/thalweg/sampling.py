@@ -1,12 +1,12 @@
 """Short measurements of a few telling pairs of a network, by the probe's program."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from thalweg import host_names, paths, probe, weather
 from thalweg import network as networks
-from thalweg import paths, probe, weather
 from thalweg.files import writing
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
@@ -104,12 +104,14 @@ def sample(
     *,
     budget: float = BUDGET,
     hosts: Sequence[str] | None = None,
+    listed: Mapping[str, str] = {},
     measured_for: Callable[[float], None] | None = None,
 ) -> Entry:
     """Measures latency and bandwidth of a few pairs now, with ranks on their hosts only.
 
     `budget` is in seconds of the network's own time. Adds what is found to the history of `hosts`:
-    those of the network, unless given. `measured_for` is told how many seconds of this machine's
+    those of the network, unless given. `listed`: how the user calls hosts of the network; others
+    are reached as by the latest probe. `measured_for` is told how many seconds of this machine's
     time the ranks measured, also if that fails. Raises UserError if they can't be measured.
     """
     involved = sorted({host for pair in pairs for host in pair})
@@ -117,6 +119,8 @@ def sample(
     place = {host: at for at, host in enumerate(involved)}
     folder = paths.cache() / "samples"
     names = [host.name for host in part.hosts]
+    usual = host_names.reachable(names)
+    reached = [Host(listed.get(name, last)) for name, last in zip(names, usual, strict=True)]
     with writing(f"sample {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
     base = folder / f"{weather.location(names).stem}-{time.time_ns():x}.json"
@@ -124,7 +128,7 @@ def sample(
     try:
         networks.write(part, base)
         probe.run(
-            [Host(name) for name in names], output, launcher, budget=budget, base=base,
+            reached, output, launcher, budget=budget, base=base,
             pairs=[(place[a], place[b]) for a, b in pairs], hurried=True,
             measured_for=measured_for,
         )  # fmt: skip

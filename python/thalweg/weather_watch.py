@@ -1,10 +1,10 @@
 """`thalweg weather --watch`: samples in the background that take a bounded share of the time."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from thalweg import console, inputs, paths, percentage, probe, sampling
+from thalweg import console, host_names, inputs, paths, percentage, probe, sampling
 from thalweg.errors import UserError
 from thalweg.launcher import Launcher
 from thalweg.network import Network
@@ -39,6 +39,7 @@ def watch(
     if every <= 0:
         raise UserError("--watch 0: give a time between two samples, such as 10min")
     net = inputs.network(file or _cached(hosts))
+    listed = {} if file else dict(zip(inputs.own_names(net, hosts), hosts, strict=True))
     pairs = _pairs(net)
     if not pairs:
         raise UserError("there is only one host: nothing to sample")
@@ -46,7 +47,7 @@ def watch(
     done = succeeded = 0
     while times is None or done < times:
         begin = clock()
-        succeeded += _sample(net, pace, launcher)
+        succeeded += _sample(net, pace, launcher, listed)
         done += 1
         if times is None or done < times:
             pause(max(0.0, max(every, pace.taken / share) - (clock() - begin)))
@@ -56,7 +57,7 @@ def watch(
 
 def _cached(hosts: Sequence[str]) -> Path:
     """Returns the file of the hosts' network in the cache. Raises UserError if there is none."""
-    path = paths.network(hosts)
+    path = paths.network(host_names.own(hosts))
     if not path.is_file():
         raise UserError(
             f"the network of {', '.join(sorted(hosts)[:4])} isn't known; name its file, or run a "
@@ -77,13 +78,14 @@ def _pairs(net: Network) -> list[tuple[int, int]]:
     return list(dict.fromkeys(telling + ring))
 
 
-def _sample(net: Network, pace: "_Pace", launcher: Launcher) -> bool:
+def _sample(net: Network, pace: "_Pace", launcher: Launcher, listed: Mapping[str, str]) -> bool:
     """Takes the next sample, and says what came of it. Returns whether it succeeded."""
     chosen = pace.begin()
     try:
         entry = sampling.sample(
-            net, chosen, launcher, budget=pace.budget, measured_for=pace.measured_for
-        )
+            net, chosen, launcher, budget=pace.budget, listed=listed,
+            measured_for=pace.measured_for,
+        )  # fmt: skip
     except UserError as error:
         console.note(f"no sample: {error}")
         return False

@@ -156,8 +156,6 @@ def test_hosts_that_fail_are_named(tmp_path: Path) -> None:
         hosts = names(truth)
         unknown = complaint(probe([*hosts[:3], "west99"], output, "openmpi"))
         assert "host west99 can't be reached" in unknown
-        twice = complaint(probe([*hosts[:3], hosts[1]], output, "openmpi"))
-        assert f"host {hosts[1]} is listed twice" in twice
         silent = probe(hosts[:4], output, "openmpi", "--budget", "60s", thalweg=IMPATIENT)
         stopped = complaint_with_stopped_rank(silent, 2)
         assert f"{hosts[2]} did not answer" in stopped

@@ -88,6 +88,20 @@ def check_cores(chosen: Launcher, environment: Mapping[str, str], folder: Path) 
         assert said == ",".join(map(str, own)), (order, found)
 
 
+def check_long_lists(chosen: Launcher, environment: Mapping[str, str], folder: Path) -> None:
+    """Hosts keep their order where they are listed in a file, as if there were thousands."""
+    longest, launch_files.LONGEST = launch_files.LONGEST, 0
+    for title in ("in turn", "blocks", "one"):
+        placement = PLACEMENTS[title]
+        order = launch_files.order(chosen.form, HOSTS, placement, folder / "list")
+        order.write()
+        assert order.file
+        found = started(chosen, order, len(placement), environment)
+        assert found.hosts == placement, (title, order, found)
+        assert found.local == local_ranks(placement), (title, order, found)
+    launch_files.LONGEST = longest
+
+
 def main() -> None:
     flavour = sys.argv[1]
     chosen = launcher.at(str(build(flavour).launcher))
@@ -110,6 +124,7 @@ def main() -> None:
             assert as_told == (not order.remark), (title, order, found)
             if order.file:
                 order.file.unlink()
+        check_long_lists(chosen, environment, Path(name))
         if binding.has_hwloc():
             check_cores(chosen, environment, Path(name))
 

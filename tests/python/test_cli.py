@@ -20,7 +20,7 @@ from thalweg.commands import Commands
         (["show", "none.json"], "network none.json: No such file"),
         (["plan", "none.json", "--collective", "bcast"], "network none.json: No such file"),
         (["plan", "net.json", "--draw", "x.svg"], "a drawing, a schedule or a tree is of one"),
-        (["probe", "-H", "a,a"], "host a is listed twice"),
+        (["probe", "-H", "a,b:0"], "'b:0' is no host"),
         (["probe", "-H", "a", "--hostfile", "b"], "both --hosts and --hostfile"),
         (["probe", "-H", "a", "--budget", "soon"], "soon"),
         (["run", "-n", "2", "--", "no-such-program"], "no-such-program: no such program"),

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from thalweg import hosts, inputs, network, probe
 from thalweg.errors import UserError
-from thalweg.hosts import Host, parse, placement, read
+from thalweg.hosts import Host, is_this_machine, parse, placement, read, short_name
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,11 @@ from thalweg.hosts import Host, parse, placement, read
         ("r[0-1]n[0-1]", [Host("r0n0"), Host("r0n1"), Host("r1n0"), Host("r1n1")]),
         ("10.0.0.1:2,me@b.example.org", [Host("10.0.0.1", 2), Host("me@b.example.org")]),
         ("[fe80::1]:2,[::2]", [Host("[fe80::1]", 2), Host("[::2]")]),
+        ("a,a,b", [Host("a", 2), Host("b")]),
+        ("a:2,b,a:1", [Host("a", 3), Host("b")]),
+        ("n[0-2],n1", [Host("n0"), Host("n1", 2), Host("n2")]),
+        ("Node1,node2,NODE1:3", [Host("Node1", 4), Host("node2")]),
+        ("me@a,you@a,me@A", [Host("me@a", 2), Host("you@a")]),
     ],
 )
 def test_lists(text: str, expected: list[Host]) -> None:
@@ -29,9 +35,6 @@ def test_lists(text: str, expected: list[Host]) -> None:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("a,b,a", "host a is listed twice"),
-        ("a:2,b,a:1", "host a is listed twice"),
-        ("n[0-2],n1", "host n1 is listed twice"),
         ("", "'' is no host"),
         ("a,,b", "'' is no host"),
         ("a:0", "'a:0' is no host"),
@@ -57,10 +60,33 @@ def test_hostfiles_of_both_libraries(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("a\nb\na\n", [Host("a", 2), Host("b")]),
+        ("a slots=2\nA:3\n", [Host("a", 5)]),
+        ("a slots = 4\nb slots= 2 max-slots =3\n", [Host("a", 4), Host("b", 2)]),
+        ("a slots=4 max_slots=3\n", [Host("a", 3)]),
+        ("a slots=2 max-slots=3\nb\nA slots=2\n", [Host("a", 3), Host("b")]),
+        ("a slots=2 max_slots=0\n", [Host("a", 2)]),
+        ("a max_slots=4\n", [Host("a")]),
+        ("a:2 binding=user:0,1 ifname=eth1\n", [Host("a", 2)]),
+        ("// two of each\na slots=2 // the first\n# b\n", [Host("a", 2)]),
+    ],
+)
+def test_hostfiles_that_launchers_take(tmp_path: Path, content: str, expected: list[Host]) -> None:
+    file = tmp_path / "hosts"
+    file.write_text(content)
+    assert read(file) == expected
+
+
+@pytest.mark.parametrize(
     ("content", "named"),
     [
-        ("a\nb\na\n", "host a is listed twice"),
         ("a\nb lots=2\n", "line 2: 'lots=2'"),
+        ("a\nb slots=2 user = me\n", "line 2: 'user=me'"),
+        ("a max_slots=many\n", "line 1: 'max_slots=many'"),
+        ("a\nb = 2\n", "line 2: 'b=2' is no host"),
+        ("a binding\n", "line 1: 'binding'"),
         ("a\n???\n", "line 2: '???'"),
         ("# nobody\n", "no hosts are listed"),
     ],
@@ -89,3 +115,54 @@ def test_ranks_fill_the_slots_of_one_host_after_the_other() -> None:
         placement(hosts, 7)
     with pytest.raises(UserError, match="such as a:5"):
         placement(hosts, 9)
+
+
+def test_lists_may_be_longer_than_their_hosts_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert parse(",".join(["a"] * 40_000)) == [Host("a", 40_000)]
+    monkeypatch.setattr(hosts, "MOST_RANKS", 3)
+    with pytest.raises(UserError, match="more than 3 hosts are listed"):
+        parse("n[0-99999999]")
+    monkeypatch.setattr(hosts, "MOST_ENTRIES", 5)
+    assert parse("a,a,a,a,a") == [Host("a", 5)]
+    with pytest.raises(UserError, match="more than 3 hosts are listed"):
+        parse("a,a,a,a,a,a")
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("node1", "node1"),
+        ("me@Node1.Example.org", "node1"),
+        ("10.0.0.1", "10.0.0.1"),
+        ("me@10.0.0.1", "10.0.0.1"),
+        ("10.example.org", "10"),
+        ("[fe80::1]", "[fe80::1]"),
+        ("[::FFFF:10.0.0.1]", "[::ffff:10.0.0.1]"),
+        ("fe80::1%eth0.2", "fe80::1%eth0.2"),
+    ],
+)
+def test_names_without_domains(name: str, short: str) -> None:
+    assert short_name(name) == short
+
+
+def test_this_machine_is_known_in_capitals(monkeypatch: pytest.MonkeyPatch) -> None:
+    hosts._own_names.cache_clear()
+    with monkeypatch.context() as patched:
+        patched.setattr("socket.gethostname", lambda: "Here")
+        assert is_this_machine("hERE") and is_this_machine("LOCALHOST")
+    hosts._own_names.cache_clear()
+    assert not is_this_machine("there")
+
+
+def test_hosts_of_a_network_are_known_in_capitals(tmp_path: Path) -> None:
+    net = network.even_network(3, 1e-4, 1e8)
+    net.hosts = [network.Host(name, 1e8, 1e8) for name in ("Node1", "node2", "node1")]
+    assert inputs.placement(net, ["NODE2", "Node1", "node1"]) == [1, 0, 2]
+    with pytest.raises(UserError, match="host node3 is not in the network"):
+        inputs.placement(net, ["node3"])
+    network.write(net, file := tmp_path / "net.json")
+    assert probe.in_order_of(file, [Host("node1"), Host("Node1")]) == [Host("Node1"), Host("node1")]
+    net.hosts = [*net.hosts[:2], network.Host("node3", 1e8, 1e8)]
+    network.write(net, file)
+    listed = [Host("new"), Host("NODE2", 2), Host("node1")]
+    assert probe.in_order_of(file, listed) == [Host("Node1"), Host("node2", 2), Host("new")]

@@ -3,12 +3,13 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from four_hosts import NAMES, network
 
-from thalweg import knowledge, paths, probe, sampling, weather
+from thalweg import host_names, knowledge, paths, probe, sampling, weather
 from thalweg import network as networks
 from thalweg.caution import USUAL, Caution, check_threshold
 from thalweg.errors import UserError
@@ -32,7 +33,7 @@ class Sampler:
 
     def __call__(
         self, net: Network, pairs: list[tuple[int, int]], _: Launcher, *,
-        hosts: list[str] | None = None,
+        hosts: list[str] | None = None, **_more: object,
     ) -> Entry:  # fmt: skip
         self.asked.append(list(pairs))
         names = [host.name for host in net.hosts]
@@ -219,6 +220,15 @@ def test_a_file_that_fits_is_used_as_it_is(
     assert capsys.readouterr().err == ""
 
 
+def test_a_file_is_verified_for_hosts_that_are_spelled_otherwise(
+    sampler: Sampler, tmp_path: Path
+) -> None:
+    path = given(tmp_path, network())
+    spelled = [Host(host.name.upper()) for host in HOSTS]
+    assert knowledge.given(path, spelled, LAUNCHER, USUAL) == knowledge.Known(path)
+    assert len(sampler.asked) == 1
+
+
 def test_a_known_network_that_became_another_is_measured_anew(
     sampler: Sampler, prober: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -236,3 +246,61 @@ def test_thresholds() -> None:
     for bad in ("0%", "x", "-1%", "nan%"):
         with pytest.raises(UserError, match="percentage"):
             check_threshold(bad)
+
+
+ALIASES = [Host(f"alias-{name}") for name in NAMES]
+
+
+def test_hosts_are_known_by_the_names_that_a_probe_saw(
+    prober: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measure = probe.run
+
+    def run(hosts: list[Host], path: Path, launcher: Launcher, **more: Any) -> None:
+        measure(hosts, path, launcher, **more)
+        host_names.remember([host.name for host in hosts], NAMES)
+
+    monkeypatch.setattr(probe, "run", run)
+    own = paths.network(NAMES)
+    assert knowledge.network(ALIASES, LAUNCHER).network == own
+    assert knowledge.network(ALIASES[::-1], LAUNCHER).network == own
+    assert knowledge.network(HOSTS, LAUNCHER).network == own
+    assert len(prober) == 1
+    # Other names of the same hosts are measured once, and what was known stays.
+    before = own.read_bytes()
+    others = [Host(f"me@{name}.example.org") for name in NAMES]
+    assert knowledge.network(others, LAUNCHER).network == own
+    assert own.read_bytes() == before and len(prober) == 2
+    assert list(own.parent.iterdir()) == [own]
+
+
+def test_a_network_kept_for_other_hosts_is_measured_anew(
+    prober: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(network()).rename(paths.network([host.name for host in ALIASES]))
+    assert knowledge.network(ALIASES, LAUNCHER).network == paths.network(NAMES)
+    assert len(prober) == 1
+    assert "other hosts than those that are listed" in " ".join(capsys.readouterr().err.split())
+
+
+def test_samples_reach_hosts_as_the_user_calls_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def run(hosts: list[Host], _: Path, __: Launcher, **___: object) -> None:
+        asked.append([host.name for host in hosts])
+        raise UserError("that suffices")
+
+    monkeypatch.setattr(probe, "run", run)
+    net = network()
+    net.message_costs = {"openmpi": networks.MessageCost()}
+    networks.write(net, file := tmp_path / "net.json")
+    listed = [Host(f"me@{name.upper()}") for name in NAMES]
+    always = Caution(verify="always")
+    assert knowledge.given(file, listed, LAUNCHER, always).network == file
+    assert set(asked[0]) <= {host.name for host in listed}
+    host_names.remember(["paris"], [NAMES[0]])
+    with pytest.raises(UserError, match="that suffices"):
+        sampling.sample(net, [(0, 1)], LAUNCHER)
+    assert asked[-1] == ["paris", NAMES[1]]

@@ -1,10 +1,13 @@
 """What launchers are told of placements; tests/mpi/placed.py and test_slurm.py launch with it."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from thalweg import launch_files
+from thalweg.binding import Core
 from thalweg.errors import UserError
 from thalweg.hosts import Host
 from thalweg.launch_files import FORMS, Order, order
@@ -111,3 +114,68 @@ def test_commands_are_typed_in_a_shell() -> None:
     assert line == "SLURM_HOSTFILE='/x/my hosts' srun -m arbitrary -n 6 ./app"
     line = launch_files.command_line("mpich", order("mpich", HOSTS, BLOCKS, file), len(BLOCKS))
     assert line == "mpiexec -hosts c:3,b:2,a:2 -n 4 ./app"
+
+
+MANY = [Host(f"node{number:041}", 2) for number in range(5000)]
+"""Hosts of which no list fits into an argument of a command line."""
+IN_TURN = [host.name for host in MANY for _ in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("form", "options", "line"),
+    [
+        ("openmpi", ["--map-by", "slot", "--hostfile"], "{} slots=2\n"),
+        ("openmpi-4", ["--hostfile"], "{} slots=2\n"),
+        ("mpich", ["-f"], "{}:2\n"),
+        ("mpich-4", ["-f"], "{}:2\n"),
+    ],
+)
+def test_long_lists_of_hosts_are_in_a_file(form: str, options: list[str], line: str) -> None:
+    found = order(form, MANY, IN_TURN, FILE)
+    assert (list(found.options), found.file) == ([*options, "/x/hosts"], FILE)
+    assert found.content == "".join(line.format(host.name) for host in MANY)
+    assert not found.remarks
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_argument_is_longer_than_linux_takes(form: str) -> None:
+    found = order(form, MANY, IN_TURN, FILE)
+    assert max(map(len, found.options)) <= launch_files.LONGEST < 128 << 10
+
+
+def test_cray_finds_a_long_list_of_hosts_beside_its_file(tmp_path: Path) -> None:
+    found = order("cray", MANY, IN_TURN, tmp_path / "ranks")
+    assert found.options[-2:] == ["-w", str(tmp_path / "ranks.hosts")]
+    found.write()
+    names = [host.name for host in MANY]
+    assert (tmp_path / "ranks.hosts").read_text().splitlines() == names
+    assert (tmp_path / "ranks").read_text().startswith("0,1,2,")
+
+
+def test_a_rankfile_has_a_long_list_of_hosts_beside_it(tmp_path: Path) -> None:
+    cores = cast("list[Core]", [SimpleNamespace(number=at % 2) for at in range(len(IN_TURN))])
+    found = order("openmpi-4", MANY, IN_TURN, tmp_path / "ranks", cores)
+    assert found.options[-2:] == ["--hostfile", str(tmp_path / "ranks.hosts")]
+    found.write()
+    first = MANY[0].name
+    assert (tmp_path / "ranks").read_text().startswith(f"rank 0={first} slot=0\n")
+    assert (tmp_path / "ranks.hosts").read_text().startswith(f"{first} slots=2\n")
+
+
+def test_a_map_that_is_too_long_is_refused() -> None:
+    placement = [host.name for _ in range(2) for host in MANY]
+    assert "-rankmap" in order("mpich", MANY[:100], placement[:100] * 2, FILE).options
+    hosts = [Host(host.name, 6) for host in MANY]
+    message = (
+        r"the map of 30000 ranks that MPICH needs \(-rankmap\) takes \d+ bytes"
+        ".* more than 100000.*--no-placement"
+    )
+    with pytest.raises(UserError, match=message):
+        order("mpich", hosts, placement * 3, FILE)
+
+
+def test_capitals_in_names_of_hosts_do_not_count() -> None:
+    found = order("mpich", [Host("Node1", 2), Host("node2")], ["NODE2", "node1"], FILE)
+    assert found == Order(["-hosts", "node2:1,Node1:2"])
+    both = [Host("a"), Host("A")]
+    assert order("mpich", both, ["A", "a"], FILE) == Order(["-hosts", "A:1,a:1"])

@@ -139,6 +139,14 @@ def test_what_is_no_launcher_is_named(tmp_path: Path) -> None:
         launcher.at(str(other))
 
 
+@pytest.mark.parametrize("name", ["srun", "start"])
+def test_who_names_srun_is_told_how_it_places_ranks(tmp_path: Path, name: str) -> None:
+    srun = fake(tmp_path, name, "slurm 22.05.8")
+    message = f"launcher {srun}: .*mpirun or mpiexec.*`thalweg place RUN --write slurm -o FILE`"
+    with pytest.raises(UserError, match=message):
+        launcher.at(str(srun))
+
+
 def test_programs_that_do_not_tell_their_library(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"program \./none: no such program"):
         launcher.of_program(["./none"])

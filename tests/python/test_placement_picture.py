@@ -119,7 +119,7 @@ def recorded(folder: Path, **launch: object) -> Path:
 @pytest.mark.parametrize(
     ("order", "shown"),
     [
-        (["west0", "east0", "west0.net", "east0"], True),
+        (["west0.net", "east0", "west0.net", "east0"], True),
         (["west0", "west0", "east0", "east0"], False),
         (["west0"], False),
         (None, False),

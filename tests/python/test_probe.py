@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from thalweg import probe
+from thalweg import host_names, probe, weather
+from thalweg import network as networks
 from thalweg.errors import UserError
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
@@ -189,8 +190,35 @@ def test_who_has_not_been_heard_of(started: list[str], expected: str) -> None:
     assert probe.unheard(["a", "me@b.example.org", "c"], started) == expected
 
 
+def test_a_launcher_that_does_not_start_is_named(
+    stage: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "check_reachable", lambda *_: None)
+    for launcher, reason in (
+        (Launcher(stage / "gone", "openmpi", "4.1.4"), "No such file or directory; name another"),
+        (launcher_that(stage, "exit"), "Argument list too long; list fewer hosts"),
+    ):
+        count = 5000 if "fewer" in reason else 2
+        hosts = [Host(f"node{number:041}") for number in range(count)]
+        with pytest.raises(UserError, match=f"launcher {launcher.path} can't be started: {reason}"):
+            probe.run(hosts, stage / "net.json", launcher, budget=1)
+
+
 def test_dilation_comes_from_the_lab(monkeypatch: pytest.MonkeyPatch) -> None:
     assert probe.lab_dilation({}) == 1
     assert probe.lab_dilation({"THALWEG_LAB_DILATION": "4"}) == 4
     with pytest.raises(UserError, match="THALWEG_LAB_DILATION is 'x'"):
         probe.lab_dilation({"THALWEG_LAB_DILATION": "x"})
+
+
+def test_what_hosts_call_themselves_is_kept(stage: Path, own_cache: Path) -> None:
+    net = networks.even_network(2, 1e-4, 1e8)
+    end = json.dumps({"event": "network", "text": networks.to_json(net)})
+    launcher = launcher_that(stage, f'echo "$@" > {stage}/arguments\n{say(STARTED + end)}')
+    probe.run([Host("paris"), Host("me@lyon")], stage / "net.json", launcher)
+    assert host_names.own(["me@lyon", "paris"]) == ["host1", "host0"]
+    assert weather.load(["host0", "host1"]).entries
+    # Ranks are launched in the order of the base, by the names that are listed.
+    listed = [Host("me@lyon"), Host("paris")]
+    probe.run(listed, stage / "other.json", launcher, base=stage / "net.json")
+    assert "-H paris:1,me@lyon:1" in (stage / "arguments").read_text()

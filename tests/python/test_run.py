@@ -208,14 +208,14 @@ def test_a_matrix_is_checked_also_where_there_is_nothing_to_place(
 
 def test_hosts_come_from_the_user_or_the_job(tmp_path: Path) -> None:
     nodes = tmp_path / "nodes"
-    nodes.write_text("b\nb\na\n")
+    nodes.write_text("b\na\n")
     lab = tmp_path / "lab"
     lab.write_text("x\ny\n")
     assert preparation.choose_hosts(Request(hosts="a:2"), {}) == [Host("a", 2)]
     assert preparation.choose_hosts(Request(ranks=3), {}) == [Host("localhost", 3)]
-    assert preparation.choose_hosts(Request(ranks=3), {"PBS_NODEFILE": str(nodes)}) == [
-        Host("b", 2),
-        Host("a", 2),
+    assert preparation.choose_hosts(Request(), {"PBS_NODEFILE": str(nodes)}) == [
+        Host("b"),
+        Host("a"),
     ]
     assert preparation.choose_hosts(Request(), {"SLURM_JOB_NODELIST": "n[1-2]"}) == [
         Host("n1"),
@@ -227,6 +227,70 @@ def test_hosts_come_from_the_user_or_the_job(tmp_path: Path) -> None:
     ]
     with pytest.raises(UserError, match="both --hosts and --hostfile"):
         preparation.choose_hosts(Request(hosts="a", hostfile=nodes), {})
+
+
+def test_thousands_of_hosts_are_listed_in_a_file(launcher: Path) -> None:
+    names = [f"node{number:041}" for number in range(5000)]
+    hosts = launcher.with_name("listed")
+    hosts.write_text("\n".join(names))
+    launcher.write_text(
+        LAUNCHER.replace(
+            "echo from",
+            'while [[ $1 != --hostfile ]]; do shift; done; cp "$2" "$0.hosts"; echo from',
+        )
+    )
+    words = ["run", "--hostfile", str(hosts), "--launcher", str(launcher), "--no-record"]
+    assert main([*words, "--plan", str(plan_beside(launcher)), "./app"]) == 7
+    told = launcher.with_name("mpirun.hosts").read_text()
+    assert told == "".join(f"{name} slots=1\n" for name in names)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["no/launcher"], "No such file or directory; name another one with --launcher"),
+        (["true", "x" * (128 << 10)], "Argument list too long; list fewer hosts"),
+    ],
+)
+def test_a_launcher_that_does_not_start_is_named(words: list[str], reason: str) -> None:
+    with pytest.raises(UserError, match=f"launcher {words[0]} can't be started: {reason}"):
+        run.launch(words)
+
+
+@pytest.mark.parametrize("variable", ["PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "OAR_NODEFILE"])
+def test_lines_of_a_node_file_are_slots(tmp_path: Path, variable: str) -> None:
+    nodes = tmp_path / "nodes"
+    nodes.write_text("b\nb\nB\na\n")
+    job = {variable: str(nodes)}
+    for ranks in (None, 2, 4):
+        found = preparation.choose_hosts(Request(ranks=ranks), job)
+        assert found == [Host("b", 3), Host("a")]
+    too_many = preparation.choose_hosts(Request(ranks=5), job)
+    assert too_many == [Host("b", 3), Host("a", 3)]
+
+
+@pytest.mark.parametrize(
+    ("counts", "slots"),
+    [
+        ({"SLURM_TASKS_PER_NODE": "4(x2),2"}, [4, 4, 2]),
+        ({"SLURM_TASKS_PER_NODE": "1,4(x2)", "SLURM_JOB_CPUS_PER_NODE": "8(x3)"}, [1, 4, 4]),
+        ({"SLURM_JOB_CPUS_PER_NODE": "8,3,5"}, [8, 3, 5]),
+        ({"SLURM_TASKS_PER_NODE": "4(x2)", "SLURM_JOB_CPUS_PER_NODE": "8(x3)"}, [8, 8, 8]),
+        ({"SLURM_TASKS_PER_NODE": "4(x4)"}, [1, 1, 1]),
+        ({"SLURM_TASKS_PER_NODE": "4(x99999),4(x99999)"}, [1, 1, 1]),
+        ({"SLURM_TASKS_PER_NODE": "4,0,4"}, [1, 1, 1]),
+        ({"SLURM_TASKS_PER_NODE": "999999(x3)"}, [1, 1, 1]),
+        ({"SLURM_TASKS_PER_NODE": "4(x2),many"}, [1, 1, 1]),
+        ({"SLURM_TASKS_PER_NODE": ""}, [1, 1, 1]),
+    ],
+)
+def test_slots_of_a_slurm_job(counts: dict[str, str], slots: list[int]) -> None:
+    job = {"SLURM_JOB_NODELIST": "n[1-3]", **counts}
+    found = preparation.choose_hosts(Request(), job)
+    assert found == [Host(f"n{at}", count) for at, count in enumerate(slots, 1)]
+    assert preparation.choose_hosts(Request(ranks=2), job) == found
+    too_many = preparation.choose_hosts(Request(ranks=31), job)
+    assert too_many == [Host(f"n{at}", 11) for at in (1, 2, 3)]
 
 
 def test_a_summary_that_says_why_all_is_native() -> None:

@@ -17,6 +17,7 @@ from thalweg.errors import UserError
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.mapping import Mapping
+from thalweg.network import Host as Site
 from thalweg.network import Network
 from thalweg.run_placement import Choice
 from thalweg.units import time_to_text
@@ -382,3 +383,57 @@ def test_place_needs_no_file_for_ranks_in_blocks(
     result = json.loads(capsys.readouterr().out)
     assert result["file"] is None
     assert result["command"].startswith("mpirun --map-by slot -H ")
+
+
+def test_the_launcher_is_told_hosts_as_they_are_listed(
+    launcher: Path, partners: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str],  # noqa: F811
+) -> None:  # fmt: skip
+    folder = tmp_path / "record"
+    aliases = {name: f"me@{name.upper()}.example.org" for name in USUAL}
+    options = ["--network", "two-sites", "--launcher", str(launcher), "--json"]
+    options += ["-H", ",".join(aliases.values()), "--record", str(folder)]
+    for more in ["--matrix", str(partners)], ["--no-placement"]:
+        assert main(["run", *options, *more, "--", *APP]) == 7
+        result = json.loads(capfd.readouterr().out)
+        words = launcher.with_name("arguments").read_text().splitlines()
+        chosen = result["placement"]["hosts"] if result["placement"] else USUAL
+        assert words[words.index("-H") + 1] == ",".join(f"{aliases[name]}:1" for name in chosen)
+        if result["placement"]:
+            assert result["placement"]["moved"] and set(chosen) == set(USUAL)
+            assert json.loads((folder / "run.json").read_text())["launch"]["order"] == USUAL
+
+
+@pytest.mark.parametrize(("first", "second"), [("n1.paris", "n1.lyon"), ("10.0.0.1", "10.0.0.2")])
+def test_hosts_with_domains_and_addresses_are_told_apart(
+    net: Network, first: str, second: str
+) -> None:
+    hosts = [first, second, "n2", "n3"]
+    other = [second, first, "n2", "n3"]
+    run = record.read(recorded_partners("010000", hosts=other, order=hosts))
+    assert run_placement.in_order(APP, hosts) is None
+    assert run_placement.in_order(APP, other)
+    assert run_placement.launcher_order(run) == hosts
+    assert not run_placement.is_on(run, [first, first, "n2", "n3"])
+    names = dict(zip(USUAL, hosts, strict=True))
+    net.hosts = [Site(names.get(host.name, host.name)) for host in net.hosts]
+    listed = [Host(name) for name in hosts]
+    choice = run_placement.choose(net, listed, hosts, APP)
+    assert choice and choice.before is None
+    ignored = record.read(recorded_partners("020000", hosts=hosts, seconds=1.0))
+    assert choice.moved
+    assert "otherwise than it was told" in run_placement.outcome(choice, ignored)
+
+
+def test_a_run_is_on_hosts_with_their_domains_or_without(net: Network) -> None:
+    full = [f"{name}.example.org" for name in USUAL]
+    recorded_partners("010000", hosts=full, seconds=1.0)
+    assert run_placement.in_order(APP, USUAL)
+    assert not run_placement.in_order(APP, [f"{name}.example.net" for name in USUAL])
+
+
+def test_place_writes_hosts_as_they_are_listed(partners: Path, tmp_path: Path) -> None:
+    listed = [f"{name}.example.org" for name in USUAL]
+    words = ["place", str(partners), "--network", "two-sites", "-H", ",".join(listed)]
+    assert main([*words, "-o", str(tmp_path / "hosts.txt")]) == 0
+    written = (tmp_path / "hosts.txt").read_text().split()
+    assert sorted(written) == sorted(listed) and site(written[0]) == site(written[1])

@@ -174,6 +174,18 @@ def test_cray_renumbers_ranks_from_where_srun_starts_them(
     assert dict(zip(new, started, strict=True)) == dict(enumerate(placement))
 
 
+def test_srun_reads_long_lists_of_hosts_from_a_file(
+    cluster: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    placement = ["n2", "n10", "n1", "n2", "n10", "n1"]
+    short = launch_files.order("cray", HOSTS, placement, tmp_path / "short")
+    monkeypatch.setattr(launch_files, "LONGEST", 0)
+    order = launch_files.order("cray", HOSTS, placement, tmp_path / "long")
+    order.write()
+    assert order.hosts_file
+    assert launched(order, cluster, len(placement)) == launched(short, cluster, len(placement))
+
+
 @pytest.mark.skipif(not binding.has_hwloc(), reason="this build has no hwloc")
 def test_srun_binds_ranks_to_the_cores_that_it_is_told(
     binding_cluster: dict[str, str], tmp_path: Path

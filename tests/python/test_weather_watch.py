@@ -56,7 +56,7 @@ class Machine:
 
     def sample(
         self, _: Network, pairs: Sequence[tuple[int, int]], __: Launcher, *,
-        budget: float, measured_for: Callable[[float], None],
+        budget: float, measured_for: Callable[[float], None], **_more: object,
     ) -> Entry:  # fmt: skip
         self.begins.append(self.now)
         self.asked.append(pairs)

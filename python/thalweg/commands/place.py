@@ -134,19 +134,21 @@ def command(
         alike = write is None or write not in launch_files.EACH_BY_ITSELF
         cores = binding.bind(found.matrix, placed.hosts, bind, alike=alike)
         placed = dataclasses.replace(placed, cores=cores)
-    launch = None
+    launch, hosts_file = None, None
+    listed_as = {host: listed[at].name for at, host in enumerate(host_order)}
+    names = [listed_as[host] for host in placed.found.placement]
     if write:
         order = launch_files.order(
-            write, listed, placed.hosts, (output or Path(f"placement.{write}")).absolute(),
+            write, listed, names, (output or Path(f"placement.{write}")).absolute(),
             placed.cores,
         )  # fmt: skip
         order.write()
-        output = order.file
-        launch = launch_files.command_line(write, order, len(placed.hosts))
+        output, hosts_file = order.file, order.hosts_file
+        launch = launch_files.command_line(write, order, len(names))
         for remark in order.remarks:
             console.note(remark)
     elif output:
-        write_file(output, f"placement {output}", "".join(f"{host}\n" for host in placed.hosts))
+        write_file(output, f"placement {output}", "".join(f"{name}\n" for name in names))
     if drawn:
         picture.write(drawn, _drawing(placed))
     if json:
@@ -156,7 +158,7 @@ def command(
         )
         return 0
     console.show(*placement.parts(placed))
-    for written in (output, drawn):
+    for written in (output, hosts_file, drawn):
         if written:
             console.show(f"written to {written}")
     if launch:

@@ -22,6 +22,7 @@ from thalweg.caution import Caution, check_threshold
 from thalweg.collective_names import ends_together
 from thalweg.errors import UserError
 from thalweg.files import make_output_folder, temporary_folder, write_error
+from thalweg.launcher import start_error
 from thalweg.options import (
     Adapt,
     Bind,
@@ -217,7 +218,7 @@ def _follow_up(prepared: Preparation, folder: Path, *, bound: bool) -> str | Non
     """
     if not prepared.plan:
         return None
-    from thalweg import knowledge, record, run_placement
+    from thalweg import host_names, knowledge, record, run_placement
 
     choice = prepared.choice
     placed = choice is not None and not choice.objection
@@ -226,7 +227,7 @@ def _follow_up(prepared: Preparation, folder: Path, *, bound: bool) -> str | Non
     except UserError as error:
         console.note(f"the weather learns nothing from this run: {error}")
         return str(error) if placed else None
-    knowledge.learn(run, prepared.known or prepared.placement)
+    knowledge.learn(run, prepared.known or host_names.own(prepared.placement))
     if run.status == 0 and not run.missing and not run.unfinished and prepared.known:
         _keep_time(prepared, run, bound=bound)
     return run_placement.outcome(choice, run) if choice and placed else None
@@ -294,9 +295,13 @@ def begin_recording(
 def launch(command: Sequence[str], output: TextIO | None = None) -> int:
     """Runs the launcher in the foreground, and passes on signals and its exit status.
 
-    Its output goes to standard output unless `output` is given.
+    Its output goes to standard output unless `output` is given. Raises UserError if it can't start.
     """
-    with subprocess.Popen(command, stdout=output) as process:
+    try:
+        started = subprocess.Popen(command, stdout=output)
+    except OSError as error:
+        raise start_error(command, error) from None
+    with started as process:
         forwarded = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         # The terminal sends Ctrl-C to the launcher itself.
         before = {

@@ -11,6 +11,7 @@ import typer
 
 from thalweg import (
     console,
+    host_names,
     inputs,
     paths,
     picture,
@@ -131,7 +132,7 @@ def _show(what: Path | None, request: Request, output: Path | None, *, json: boo
     if output:
         check_output(output, f"weather {output}")
         picture.check_name(output)
-    names = _hosts(what) if what else [host.name for host in choose_hosts(request)]
+    names = _hosts(what) if what else host_names.own(host.name for host in choose_hosts(request))
     history = weather.load(names)
     found = weather_findings.lines(history, time.time())
     if output:

@@ -2,7 +2,14 @@
 
 from collections.abc import Mapping
 
-from thalweg import communication, matrices, placement_picture, record, run_placement
+from thalweg import (
+    communication,
+    host_names,
+    matrices,
+    placement_picture,
+    record,
+    run_placement,
+)
 from thalweg.mapping import Communication
 from thalweg.network import Network
 from thalweg.placement_picture import Placed
@@ -22,8 +29,10 @@ def sections(run: record.Run, network: Network | None) -> list[Section]:
     before = Placed("in the launcher's order", usual)
     after = Placed("as placed", run_placement.hosts_of(run))
     sites = placement_picture.sites(network) if network else {}
-    short = dict(zip(run_placement.short_names(list(sites)), sites.values(), strict=True))
-    site_of = placement_picture.known(short, before, after)
+    hosts = list(dict.fromkeys([*before.hosts, *after.hosts]))
+    named = zip(hosts, host_names.as_in(hosts, list(sites)), strict=True)
+    of_hosts = {host: sites[name] for host, name in named if name in sites}
+    site_of = placement_picture.known(of_hosts, before, after)
     moved = sum(a != b for a, b in zip(before.hosts, after.hosts, strict=True))
     return [
         Section(

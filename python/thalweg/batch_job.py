@@ -1,0 +1,50 @@
+"""The hosts of a batch job, with the slots that its batch system gives on each."""
+
+import re
+from collections.abc import Mapping
+
+from thalweg import hosts
+from thalweg.errors import UserError
+from thalweg.files import read_text
+from thalweg.hosts import Host
+
+_FILES = ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "OAR_NODEFILE")
+"""Variables that name a file with a line for each slot: those of PBS, LSF and OAR."""
+_SLURM_COUNTS = ("SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE")
+"""Variables with the slots of Slurm's hosts, such as "4(x2),2"; the first that is right counts."""
+_COUNT = re.compile(r"([0-9]{1,5})(?:\(x([0-9]{1,5})\))?")
+
+
+def listed(environment: Mapping[str, str]) -> list[Host]:
+    """Returns the hosts of the batch job; none outside.
+
+    A host has one slot where the batch system says nothing of slots that fits its hosts.
+    Raises UserError for a list of hosts that can't be read, or is empty.
+    """
+    for variable in _FILES:
+        if file := environment.get(variable):
+            where = f"{variable} {file}"
+            found = hosts.added_up(Host(name) for name in read_text(file, where).split())
+            if not found:
+                raise UserError(f"{where}: no hosts are listed; name them with --hosts")
+            return found
+    nodes = environment.get("SLURM_JOB_NODELIST")
+    return _with_slots(hosts.parse(nodes), environment) if nodes else []
+
+
+def _with_slots(found: list[Host], environment: Mapping[str, str]) -> list[Host]:
+    for variable in _SLURM_COUNTS:
+        if counts := _expanded(environment.get(variable, ""), len(found)):
+            return [Host(host.name, slots) for host, slots in zip(found, counts, strict=True)]
+    return found
+
+
+def _expanded(text: str, number: int) -> list[int]:
+    """Expands "4(x2),2" to 4, 4, 2; to nothing if it isn't of this number of hosts, or has a 0."""
+    counts: list[int] = []
+    for part in text.split(","):
+        entry = _COUNT.fullmatch(part.strip())
+        if not entry or not int(entry[1]) or len(counts) > number:
+            return []
+        counts += [int(entry[1])] * int(entry[2] or 1)
+    return counts if len(counts) == number else []

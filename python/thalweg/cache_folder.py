@@ -1,0 +1,13 @@
+"""Where Thalweg keeps what it learns. `thalweg.paths` has it for everybody who needs other files,
+too."""
+
+import os
+from pathlib import Path
+
+ANOTHER_CACHE = "make room, or set XDG_CACHE_HOME to a folder for networks and plans"
+"""The remedy where nothing can be written in the cache folder."""
+
+
+def cache() -> Path:
+    """Returns the folder of measured networks: $XDG_CACHE_HOME/thalweg, else ~/.cache/thalweg."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thalweg"
