@@ -165,4 +165,4 @@ def test_hosts_of_a_network_are_known_in_capitals(tmp_path: Path) -> None:
     net.hosts = [*net.hosts[:2], network.Host("node3", 1e8, 1e8)]
     network.write(net, file)
     listed = [Host("new"), Host("NODE2", 2), Host("node1")]
-    assert probe.in_order_of(file, listed) == [Host("Node1"), Host("node2", 2), Host("new")]
+    assert probe.in_order_of(file, listed) == [Host("node1"), Host("NODE2", 2), Host("new")]
