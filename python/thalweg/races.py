@@ -133,10 +133,13 @@ def wrong_predictions(race: Race, dilation: float = 1) -> list[Prediction]:
 def advantage(race: Race) -> float | None:
     """The share of the best loser's time that the winner saves; None if no other was tried.
 
-    It is that of the last verdict, before which the two were timed in turn.
+    It is that of the last verdict, before which the two were timed in turn; None if that was
+    another's, since plans have changed.
     """
-    seconds = last_verdict(race)["seconds"]
-    tried = {each: float(took) for each, took in seconds.items() if took > 0}
+    verdict = last_verdict(race)
+    if verdict["winner"] != race["winner"]:
+        return None
+    tried = {each: float(took) for each, took in verdict["seconds"].items() if took > 0}
     others = [took for each, took in tried.items() if each != race["winner"]]
     if not others or race["winner"] not in tried:
         return None

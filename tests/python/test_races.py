@@ -137,8 +137,8 @@ def test_what_an_earlier_run_left_takes_over_from_nothing() -> None:
 
 def test_calls_of_several_sizes_are_named_and_not_compared_with_a_prediction() -> None:
     several = RACE | {"largest": 3 << 19}
-    assert races.name(several) == "allreduce of 1MiB to 1.5MiB, 4 ranks"
-    assert races.story(several) == [STORY[0].replace("1MiB", "1MiB to 1.5MiB"), *STORY[1:-1]]
+    assert races.name(several) == "allreduce of 1MiB to 1.57MB, 4 ranks"
+    assert races.story(several) == [STORY[0].replace("1MiB", "1MiB to 1.57MB"), *STORY[1:-1]]
 
 
 def test_what_a_winner_saves_is_of_the_verdict() -> None:
