@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from thalweg.errors import UserError
 from thalweg.files import is_file, is_folder, read_text
 from thalweg.mapping import Call, Communication
 from thalweg.printable import short
-from thalweg.record import CommunicationMatrix, Run, contacts
+from thalweg.record import Run, contacts
 
 MONITORED = re.compile(
     r"([EISRC])\t(\d{1,20})\t(\d{1,20})\t(\d{1,20}) bytes\t(\d{1,20}) msgs sent(?:\t[\d,]*)?"
@@ -101,21 +102,31 @@ def _traced(anchor: Path) -> Communication:
 
 def of_run(run: Run) -> Program:
     """Returns what the program of a recorded run sends."""
-    return Program(of_record(run.matrix), calls_of(run), run)
+    return Program(of_record(run), calls_of(run), run)
 
 
-def of_record(matrix: CommunicationMatrix) -> Communication:
-    """Returns the matrix of a run record. Messages to processes outside of the world are left
-    out."""
-    inside = matrix.receiver < matrix.ranks
-    return mapping.communication(
-        matrix.ranks,
-        matrix.sender[inside],
-        matrix.receiver[inside],
-        matrix.messages[inside].sum(axis=1),
-        matrix.nbytes[inside].sum(axis=1),
-        matrix.phase[inside],
+def of_record(run: Run) -> Communication:
+    """Returns the matrix of a run record: messages, and what ranks wrote to the memory of others
+    or read from it, for which the program needn't wait in any order. What goes to processes outside
+    of the world is left out."""
+    matrix, other = run.matrix, run.one_sided
+    entries = [
+        (matrix.sender, matrix.receiver, matrix.messages, matrix.nbytes, matrix.phase),
+        (other.rank, other.target, other.writes, other.written, np.zeros_like(other.rank)),
+        (other.target, other.rank, other.reads, other.read, np.zeros_like(other.rank)),
+    ]
+    sender, receiver, messages, nbytes, phase = (
+        np.concatenate([_by_pair(entry[column]) for entry in entries]) for column in range(5)
     )
+    used = (sender < run.ranks) & (receiver < run.ranks) & (messages > 0)
+    return mapping.communication(
+        run.ranks, sender[used], receiver[used], messages[used], nbytes[used], phase[used]
+    )
+
+
+def _by_pair(counts: NDArray[Any]) -> NDArray[Any]:
+    """Returns counts of pairs, with those of all size classes added up."""
+    return counts if counts.ndim == 1 else counts.sum(axis=1)
 
 
 def calls_of(run: Run) -> list[Call]:

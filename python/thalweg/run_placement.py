@@ -180,7 +180,7 @@ def _objection(usual: Placed, best: Placed, seconds: float | None) -> str:
     """`seconds`: of the earlier run; None if it isn't known."""
     before, after = usual.total, best.total
     if before <= 0:
-        return "nothing is sent between hosts"
+        return "nothing is known to be sent between hosts"
     gain = before - after
     if not saves_enough(before, after):
         return (

@@ -24,6 +24,12 @@ def messages(to: int, counts: list[tuple[int, int]]) -> bytes:
     )
 
 
+def one_sided(to: int, writes: tuple[int, int], reads: tuple[int, int]) -> bytes:
+    """Accesses and bytes, to the memory of a rank and from it."""
+    counts = [n if at == 3 else 0 for n in (*writes, *reads) for at in range(CLASSES)]
+    return struct.pack(f"<IIii{4 * CLASSES}Q", 5, 16 + 32 * CLASSES, to, 0, *counts)
+
+
 def calls(communicator: int, root: int, collective: int, times: list[int]) -> bytes:
     """Calls with these times, in ticks, of 8 bytes each."""
     return struct.pack(
@@ -244,6 +250,16 @@ def test_one_way_times_need_both_ends(tmp_path: Path) -> None:
     ).links
     assert found["transfers"] == 1
     assert np.isnan(found["one_way"])
+
+
+def test_what_ranks_write_and_read_of_others_memory_is_in_a_mappings_matrix(
+    tmp_path: Path,
+) -> None:
+    first = part(0, 3, messages(1, [(2, 20)]), one_sided(1, (3, 30), (4, 400)))
+    second = part(1, 3, one_sided(3, (9, 90), (9, 90)), one_sided(2, (1, 8), (0, 0)))
+    matrix = matrices.of_record(record.read(write(tmp_path, 3, first, second, part(2, 3))))
+    found = zip(matrix.sender, matrix.receiver, matrix.messages, matrix.nbytes, strict=True)
+    assert sorted(found) == [(0, 1, 5, 50), (1, 0, 4, 400), (1, 2, 1, 8)]
 
 
 @pytest.mark.parametrize(

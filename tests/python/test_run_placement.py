@@ -260,7 +260,7 @@ def test_what_gains_nothing_stays_in_the_launchers_order(net: Network, partners:
     assert line.startswith("the launcher's order stays: ")
     partners.write_text("from,to,messages,bytes\n3,0,0,0\n")
     choice = run_placement.choose(net, HOSTS, USUAL, APP, partners)
-    assert choice and choice.objection == "nothing is sent between hosts"
+    assert choice and choice.objection == "nothing is known to be sent between hosts"
 
 
 def test_matrices_that_do_not_fit(net: Network, partners: Path) -> None:

@@ -23,7 +23,7 @@ MOST_CELLS = 64
 def sections(run: record.Run, network: Network | None) -> list[Section]:
     """Nothing unless the ranks were placed otherwise than the launcher would, and sent messages."""
     usual = run_placement.launcher_order(run)
-    matrix = matrices.of_record(run.matrix)
+    matrix = matrices.of_record(run)
     if usual is None or not len(matrix.sender):
         return []
     before = Placed("in the launcher's order", usual)
