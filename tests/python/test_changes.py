@@ -109,8 +109,7 @@ def test_the_line_says_what_was_noticed_in_vain() -> None:
 
 def test_the_story_tells_when_why_what_and_what_came_of_it() -> None:
     assert changes.story(CHANGE) == [
-        "bcast of 64KiB with root 3, 4 ranks: "
-        "call 120 took 50ms instead of the usual 10ms",
+        "bcast of 64KiB with root 3, 4 ranks: call 120 took 50ms instead of the usual 10ms",
         "  bandwidth of the egress of host1: 8 times worse",
         "  bcast of 64KiB with root 3: binomial replaces pipelined-chain, predicted 60ms -> 11ms",
         "  from the communicator's call 163 on: calls take 12ms instead of 50ms, 76 % less",
