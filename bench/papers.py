@@ -106,7 +106,7 @@ pages_of: dict[str, dict[str, Sequence[str]]] = {
         "Figure 12": ("cloudmap",),
         "Figure 13": ("placement", "placement-lab"),
         "Figure 14": none,
-        "Figure 15": ("placement",),
+        "Figure 15": ("placement", "placement-lab"),
         "Table I": none,
         "Table II": ("placement", "probe"),
     },
