@@ -1,10 +1,11 @@
-"""Where each number of the README.md and of docs/papers.md comes from, for check_numbers.py.
+"""Where each number of the README.md, docs/papers.md and decision 0127 comes from.
 
 A claim is known by how it begins or by its figure. Its numbers are listed in the order in which it
 has them: cells, sentences and formulas of the pages that it links, and settings and numbers of the
 papers, which are `given` as they are printed. Whoever words a claim anew keeps its list in step.
 """
 
+from claims_of_audit import AUDIT
 from claims_of_cloudmap import CLOUDMAP
 from claims_of_papers import BONGO, CMPI, HLOT, MATSUDA
 from page_numbers import (
@@ -109,4 +110,8 @@ PAPERS: Claims = {
     )
     for figure, sources in claims.items()
 }
-CLAIMS = {"README.md": README, "docs/papers.md": PAPERS}
+CLAIMS = {
+    "README.md": README,
+    "docs/papers.md": PAPERS,
+    "docs/decisions/0127-what-the-audit-found.md": AUDIT,
+}
