@@ -22,6 +22,7 @@ from page_numbers import (
     least,
     most,
     note,
+    those_with,
 )
 
 BUILDS = ["openmpi-4.1", "mpich-4.0"]
@@ -79,11 +80,13 @@ README: Claims = {
         *cells("nbody", "faster", "two-sites", BUILDS),
         given("2"),
         all_of(*cells("nbody", "faster", "cloud", BUILDS)),
+        *(of(column("nbody", "probing pays after", says="# steps")) for of in (least, most)),
     ],
     "Each page says": [given("2", "5")],
     "`script/bench never-slower` measures": [
         kinds("never-slower", "scenario"),
         note("never-slower", "collectives, # B to # MiB"),
+        those_with("invalid", "native", pages=("never-slower",)),
         formula(lambda met, measured: measured - met, note("never-slower", MET)),
         note("never-slower", "* of # cells that were measured"),
         note("never-slower", "by bootstrap of the ratio of medians, lies above #."),

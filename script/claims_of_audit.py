@@ -22,9 +22,9 @@ from page_numbers import (
     given,
     kinds,
     least,
-    matching,
     most,
     note,
+    those_with,
 )
 
 CLOUD_BCAST = ("cloud", "openmpi-4.1", "bcast", "1000000")
@@ -38,16 +38,6 @@ def over_all(order: str) -> Source:
 
 def from_best_senders(*labels: str) -> Source:
     return column("wan", "slower than the best", *labels)
-
-
-def those_with(text: str, column: str, *labels: str, pages: tuple[str, ...]) -> Source:
-    """How many rows of the pages have this text in the column, and how many there are."""
-
-    def find(tree: Pages) -> list[Slot]:
-        found = [each for page in pages for each in matching(tree, page, column, labels)]
-        return [(Number(found.count(text)),), (Number(len(found)),)]
-
-    return Source(find)
 
 
 def made_figures() -> Source:
