@@ -101,7 +101,7 @@ pages_of: dict[str, dict[str, Sequence[str]]] = {
         "Figure 7": ("placement-lab", "cloudmap"),
         "Figure 8": ("placement", "cloudmap"),
         "Figure 9": ("cloudmap",),
-        "Figure 10": ("cloudmap",),
+        "Figure 10": ("cloudmap", "placement-lab"),
         "Figure 11": ("placement", "cloudmap"),
         "Figure 12": ("cloudmap",),
         "Figure 13": ("placement", "placement-lab"),

@@ -170,6 +170,7 @@ CMPI: Claims = {
         given("100", "256"),
         note("breakdown", "of CG's and # of N-body's native total"),
         *cells("breakdown", "saved", ["CG", "N-body"]),
+        cell("breakdown", "communication saved", "N-body", "Thalweg"),
         *cells("breakdown", "other overheads", ["CG", "N-body"], "Thalweg"),
         *cells("breakdown", "native", ["CG", "N-body"]),
         *cells("breakdown", "saved, with overheads", ["CG", "N-body"]),
@@ -321,7 +322,8 @@ def found(figure: str, says: str) -> Source:
 
 BONGO: Claims = {
     "Figure 2a": [
-        cell("inside-figures", each, "NOW", "sor") for each in ("arrival wait", "two way")
+        *(cell("inside-figures", each, "NOW", "sor") for each in ("arrival wait", "two way")),
+        note("inside-figures", "communication is # of the time (paper"),
     ],
     "Figure 2b": [
         note("inside-figures", "Gsum on NOW: the # threads"),
