@@ -114,7 +114,7 @@ def verdict(collective: str, hours: Sequence[Hour]) -> str:
         f"MPICH (paper: {on_paper[collective]} less), is faster in {faster} of {len(found)} hours, "
         f"and its times vary by {percent(varies)} of their mean, where the paper has it faster "
         f"throughout, and less than {percent(days.stable)}: "
-        f"{'holds' if holds else 'does not hold'}."
+        f"{days.judged(holds)}."
     )
 
 

@@ -90,15 +90,17 @@ def judge(drawn: families.Drawn, table: planner.Table, kind: Kind, size: int) ->
     plan = planner.plan(problem, planner.Options(library=drawn.library))
     row = table.find(kind, root, size)
     native = plan.native.time
-    is_native = row is None or row.native
+    chosen, time = "native", native
+    if row is not None and not row.native:
+        chosen, time = row.skeleton.algorithm, simulated(problem, row.skeleton)
     return Case(
         drawn.name,
         drawn.library,
         kind.name,
         size,
         root,
-        "native" if row is None or row.native else row.skeleton.algorithm,
-        native if is_native else simulated(problem, row.skeleton),
+        chosen,
+        time,
         text_of(plan),
         native if plan.algorithm == "native" else simulated(problem, plan.skeleton),
     )

@@ -1,9 +1,10 @@
-"""Checks that each number of the README.md and docs/papers.md is the one on the page it comes from.
+"""Checks that each number of what we claim is the one on the page it comes from.
 
 Claims are the paragraphs and the networks of the README's section "What was measured", any other of
-its paragraphs with a multiple, a share or "N of M", and the verdicts of docs/papers.md. A claim has
-to link the pages that its numbers come from, and script/claims.py says for each number where it
-stands there. It must be that number, rounded as printed, in its unit; number words count, too.
+its paragraphs with a multiple, a share or "N of M", the verdicts of docs/papers.md, and what
+decision 0127 says of the time after an audit. A claim has to link the pages that its numbers come
+from, and script/claims.py says for each number where it stands there. It must be that number,
+rounded as printed, in its unit; number words count, too.
 Names such as "Open MPI 4.1", code, and what is in brackets and begins with "paper" aren't numbers
 of ours. A row of the README's table must be the row of its page with the same scenario, build,
 collective and size; "of the bound" follows from its times. Each page must be the one that its
@@ -33,6 +34,7 @@ from page_numbers import (
 
 README = "README.md"
 PAPERS = "docs/papers.md"
+AUDIT = "docs/decisions/0127-what-the-audit-found.md"
 MEASURED = "## What was measured"
 
 PAGE = re.compile(r"`(?:bench/results/)?([\w-]+)\.md`")
@@ -152,6 +154,13 @@ def verdicts(text: str) -> Iterator[Claim]:
             yield Claim(f"{PAPERS}:{line}", name, f"{row['verdict']} {row['page']}")
 
 
+def findings(text: str) -> Iterator[Claim]:
+    """What the audit's decision says of the time after it, with the pages it names."""
+    for line, row in tables(text):
+        cited = " ".join(CODE.findall(row["what was found"] + row["what was changed"]))
+        yield Claim(f"{AUDIT}:{line}", row["what was found"], f"{row['after']} {cited}")
+
+
 def paragraphs(text: str) -> Iterator[Claim]:
     """The claims of the README: all that was measured, and what looks like a result elsewhere."""
     line, measured = 1, False
@@ -240,7 +249,10 @@ def faults(root: Path, known: Mapping[str, Claims] = claims.CLAIMS) -> Iterator[
     yield from table_faults(readme, pages)
     yield from all_faults(list(paragraphs(readme)), known[README], README, pages)
     yield from all_faults(list(verdicts(papers)), known[PAPERS], PAPERS, pages)
+    if AUDIT in known:
+        found = list(findings((root / AUDIT).read_text()))
+        yield from all_faults(found, known[AUDIT], AUDIT, pages)
 
 
 if __name__ == "__main__":
-    run(faults, "The numbers of README.md and docs/papers.md are those of the pages they cite.")
+    run(faults, "The numbers of README.md, papers.md and 0127 are those of the pages they cite.")

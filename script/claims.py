@@ -1,10 +1,11 @@
-"""Where each number of the README.md and of docs/papers.md comes from, for check_numbers.py.
+"""Where each number of the README.md, docs/papers.md and decision 0127 comes from.
 
 A claim is known by how it begins or by its figure. Its numbers are listed in the order in which it
 has them: cells, sentences and formulas of the pages that it links, and settings and numbers of the
 papers, which are `given` as they are printed. Whoever words a claim anew keeps its list in step.
 """
 
+from claims_of_audit import AUDIT
 from claims_of_cloudmap import CLOUDMAP
 from claims_of_papers import BONGO, CMPI, HLOT, MATSUDA
 from page_numbers import (
@@ -21,6 +22,7 @@ from page_numbers import (
     least,
     most,
     note,
+    those_with,
 )
 
 BUILDS = ["openmpi-4.1", "mpich-4.0"]
@@ -78,11 +80,13 @@ README: Claims = {
         *cells("nbody", "faster", "two-sites", BUILDS),
         given("2"),
         all_of(*cells("nbody", "faster", "cloud", BUILDS)),
+        *(of(column("nbody", "probing pays after", says="# steps")) for of in (least, most)),
     ],
     "Each page says": [given("2", "5")],
     "`script/bench never-slower` measures": [
         kinds("never-slower", "scenario"),
         note("never-slower", "collectives, # B to # MiB"),
+        those_with("invalid", "native", pages=("never-slower",)),
         formula(lambda met, measured: measured - met, note("never-slower", MET)),
         note("never-slower", "* of # cells that were measured"),
         note("never-slower", "by bootstrap of the ratio of medians, lies above #."),
@@ -109,4 +113,8 @@ PAPERS: Claims = {
     )
     for figure, sources in claims.items()
 }
-CLAIMS = {"README.md": README, "docs/papers.md": PAPERS}
+CLAIMS = {
+    "README.md": README,
+    "docs/papers.md": PAPERS,
+    "docs/decisions/0127-what-the-audit-found.md": AUDIT,
+}

@@ -224,6 +224,16 @@ def kinds(page: str, name: str, *labels: str) -> Source:
     return Source(lambda p: [(Number(len(set(matching(p, page, name, labels)))),)])
 
 
+def those_with(text: str, name: str, *labels: str, pages: tuple[str, ...]) -> Source:
+    """How many rows of the pages have this text in the column, and how many there are."""
+
+    def find(tree: Pages) -> list[Slot]:
+        found = [each for page in pages for each in matching(tree, page, name, labels)]
+        return [(Number(found.count(text)),), (Number(len(found)),)]
+
+    return Source(find)
+
+
 def fewest_samples(page: str, **labels: object) -> Source:
     """The least number of valid samples of the cells with these labels in a page's summary."""
 

@@ -233,3 +233,15 @@ def test_numbers_that_are_the_same_and_columns_of_one_name(tree: Path) -> None:
     for source in (both, formula(lambda of: 5 + of, kinds("slow", "program", "table=Savings"))):
         known = {README: KNOWN[README], PAPERS: {**KNOWN[PAPERS], "A, Figure 1": [source]}}
         assert list(faults(tree, known)) == []
+
+
+def test_the_audit_s_numbers_after_are_checked_and_those_before_are_not(tree: Path) -> None:
+    file = tree / check_numbers.AUDIT
+    file.parent.mkdir(parents=True)
+    row = "| 1 | CG was slow | it is planned (`slow.md`) | 99 % saved | 68.3 % saved |\n"
+    head = "# Audit\n\n| point | what was found | what was changed | before | after |\n"
+    file.write_text(head + "| --- | --- | --- | --- | --- |\n" + row)
+    known = {**KNOWN, check_numbers.AUDIT: {"CG was": [cell("slow", "saved", "CG")]}}
+    assert list(faults(tree, known)) == []
+    file.write_text(file.read_text().replace("68.3", "69.3"))
+    assert list(faults(tree, known)) == [f"{check_numbers.AUDIT}:5: 69.3 % should be 68.3 %"]

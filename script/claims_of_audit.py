@@ -1,0 +1,108 @@
+"""Where the numbers of decision 0127, after the audit, come from; see claims.py."""
+
+from claims_of_papers import (
+    asymmetric,
+    beaten,
+    day_on_lab,
+    from_best,
+    over_original,
+    reduces,
+    saved,
+)
+from page_numbers import (
+    Claims,
+    Number,
+    Pages,
+    Slot,
+    Source,
+    all_of,
+    cell,
+    cells,
+    column,
+    given,
+    kinds,
+    least,
+    most,
+    note,
+    those_with,
+)
+
+CLOUD_BCAST = ("cloud", "openmpi-4.1", "bcast", "1000000")
+
+
+def over_all(order: str) -> Source:
+    """What CMPI saves over all points with ranks in this order."""
+    words = f"Ranks placed {order}: over all points and collectives CMPI takes # less"
+    return note("cmpi", words)
+
+
+def from_best_senders(*labels: str) -> Source:
+    return column("wan", "slower than the best", *labels)
+
+
+def made_figures() -> Source:
+    """How many figures and tables of docs/papers.md have a page, and how many there are."""
+
+    def find(tree: Pages) -> list[Slot]:
+        figures = [row for row in map(dict, tree.rows("docs/papers.md")) if "verdict" in row]
+        made = sum("bench/results/" in row["page"] for row in figures)
+        return [(Number(made),), (Number(len(figures)),)]
+
+    return Source(find)
+
+
+AUDIT: Claims = {
+    "CMPI's levels were": [
+        *(of(asymmetric("latency", "hosts=128")) for of in (least, most)),
+    ],
+    "scenario `cloud` takes": [
+        *(asymmetric(what, "scenario cloud") for what in ("latency", "bandwidth")),
+    ],
+    "CMPI's groups had": [reduces("CMPI, block")],
+    "Matsuda's originals were": [given("8"), *over_original("wan", "wan-2x16"), given("2")],
+    "HLOT's setting had": [
+        cell("grid", "HLOT is faster by", "mpich-g2"),
+        most(column("grid", "over mpich-g2", "table=By clusters: 2 bytes")),
+    ],
+    "ranks of `cmpi.md` lay": [over_all(order) for order in ("in blocks", "in turn", "at random")],
+    "`cmpi.md` had no collective": [*saved("CMPI, block"), reduces("CMPI, block")],
+    "the two days of Figure 10": [day_on_lab("CMPI"), day_on_lab("Thalweg")],
+    "Figure 9 had": [beaten("bcast"), beaten("scatter"), from_best("scatter", "above")],
+    "`wan` called": [
+        *(of(from_best_senders("wan-2x16")) for of in (least, most)),
+        most(from_best_senders("switches-2x16")),
+    ],
+    "the pages held": [
+        given("8"),
+        those_with("yes", "holds", "faster with n up to 8", pages=("wan", "wan-simulated")),
+    ],
+    "`breakdown` wasn't": [
+        *cells("breakdown", "saved", ["CG", "N-body"]),
+        *cells("breakdown", "saved, with overheads", ["CG", "N-body"]),
+    ],
+    "README: an allreduce": [
+        cell("headline", "at 2d", "two-sites", "openmpi-4.1", "allreduce", says="differs by #"),
+    ],
+    "`cells` had": [note("cells", "met in # of * cells"), note("cells", "met in * of # cells")],
+    "the cloud's broadcast": [
+        all_of(*(cell(page, "Thalweg", *CLOUD_BCAST) for page in ("headline", "cells"))),
+        given("1"),
+    ],
+    "N-body computed": [
+        cell("nbody", "faster", each, "openmpi-4.1") for each in ("two-sites", "cloud")
+    ],
+    '"53 of 54" predictions': [
+        note("prediction-64KB-1MB", "# of # predictions at 1 MB"),
+        those_with("yes", "within 20 %", "bytes=64000", pages=("prediction-64KB-1MB",)),
+        given("64"),
+    ],
+    "`probe` knew": [kinds("probe", "scenario"), kinds("probe", "build")],
+    "figures weren't made": [made_figures()],
+    "whole programs": [
+        cell("smpi", "faster than the best", "cloud-64", "4096", "N-body"),
+        given("4,096"),
+        note("smpi-lab", "Within 10 % of the lab: # of # (wanted"),
+        given("10 %"),
+    ],
+    "README's numbers": [given("0")],
+}
