@@ -87,7 +87,7 @@ public:
   /// Whether a flow whose acknowledgements wait in the queue of a link that several flows fill gets
   /// less: down to a fifth.
   bool crossed = false;
-  /// Whether TCP shares a host's port as unfairly as it may between round trips of different
+  /// Whether TCP shares ports and links as unfairly as it may between round trips of different
   /// length: a flow whose round trip is longer than another's gets less than its share, down to a
   /// fifth.
   bool unfair = false;
@@ -152,7 +152,12 @@ inline void SimulatedProber::slow_far(const Topology& truth, std::span<const Arr
   for (std::size_t f = 0; f < flows.size(); ++f)
     for (std::size_t g = 0; g < flows.size(); ++g) {
       const bool meet = flows[f].from == flows[g].from || flows[f].to == flows[g].to;
-      if (!meet || rates[f] >= limits[f] * nearly || trip(flows[f]) < trip(flows[g]) * longer)
+      const bool share = std::ranges::any_of(truth.links, [&](const Link& link) {
+        return link.carries(flows[f].from, flows[f].to) != 0 &&
+               link.carries(flows[g].from, flows[g].to) != 0;
+      });
+      if (!(meet || share) || rates[f] >= limits[f] * nearly ||
+          trip(flows[f]) < trip(flows[g]) * longer)
         continue;
       limits[f] = rates[f] * std::uniform_real_distribution<>(0.2, 1)(_random);
       break;

@@ -3,6 +3,7 @@
 docs/record.md describes the record; thalweg.record reads it.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -22,6 +23,8 @@ from thalweg.record import digest
 
 KEPT = 5
 """Records of a program on its hosts that stay in the cache."""
+LONGEST = 86400.0
+"""Seconds after which a run without an end has probably been killed."""
 
 _OWN = ("run.json", "summary.json", "record.bin", "plan.bin", "network.json")
 _RANKS = ("rank-*.record", "rank-*.events")
@@ -97,18 +100,31 @@ def named(folder: Path) -> Path:
 def usual(program: Sequence[str], hosts: Sequence[str]) -> Path | None:
     """Returns a new folder in the cache for a run of the program on the hosts.
 
-    Of earlier ones the last stay, KEPT with this one. None, with a note, if there is no place.
+    Of earlier ones the last stay, KEPT with this one, and those that may still go on. None, with a
+    note, if there is no place.
     """
     group = _records() / f"{_key(_program(program))}-{_key(sorted(set(hosts)))}"
     folder = group / f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}"
     try:
         folder.mkdir(parents=True)
         for old in sorted(group.iterdir())[:-KEPT]:
-            shutil.rmtree(old, ignore_errors=True)
+            if _is_over(old):
+                shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
         console.note(write_error(f"run record {folder}", error, "the run isn't recorded"))
         return None
     return folder
+
+
+def _is_over(folder: Path) -> bool:
+    """Whether the run of a record has ended, or began so long ago that it was probably killed."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        if json.loads((folder / "run.json").read_text()).get("launch"):
+            return True
+    try:
+        return time.time() - folder.stat().st_mtime > LONGEST
+    except OSError:
+        return False
 
 
 def of_program(program: Sequence[str]) -> list[Path]:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 namespace thalweg::probe {
@@ -85,8 +86,8 @@ struct Share {
 /// Supposes one passage after the other, each of which explains what those before leave.
 class Suppositions {
 public:
-  Suppositions(const Evidence& evidence, const Sites& sites)
-      : _evidence(evidence), _site(site_of_hosts(sites)) {
+  Suppositions(const Evidence& evidence, const Sites& sites, const Latencies& latencies)
+      : _evidence(evidence), _latencies(latencies), _site(site_of_hosts(sites)) {
     predict();
   }
 
@@ -97,12 +98,18 @@ public:
       passage.capacity = std::max(passage.capacity, share.seen.total());
     Supposition supposed{std::move(passage)};
     const auto& capacity = supposed.passage.capacity;
+    std::set<Lane> lanes;
     for (const auto& [seen, expected] : shares) {
       if (seen.total() < capacity * as_much || !filled(seen.total(), expected)) continue;
       ++supposed.crowds;
-      supposed.is_joint |= is_joint(seen.flows) && !any_is_free(_evidence, seen, capacity);
       if (supposed.passage.crowd.empty()) supposed.passage.crowd = seen.flows;
+      const auto main = main_lane(seen.flows);
+      supposed.is_joint |= !main;
+      if (!main) continue;
+      lanes.insert(*main);
+      supposed.is_even |= !any_is_free(_evidence, _latencies, seen, capacity);
     }
+    supposed.lanes = lanes.size();
     if (supposed.crowds == 0) return;
     _evidence.passages.push_back(supposed.passage);
     predict();
@@ -117,9 +124,10 @@ private:
       _expected.push_back(_evidence.predict(seen.flows));
   }
   [[nodiscard]] std::vector<Share> shares_of(const Passage& passage) const;
-  [[nodiscard]] bool is_joint(const std::vector<Arrow>& flows) const;
+  [[nodiscard]] std::optional<Lane> main_lane(const std::vector<Arrow>& flows) const;
 
-  Evidence _evidence;                       ///< with the passages that are supposed
+  Evidence _evidence; ///< with the passages that are supposed
+  const Latencies& _latencies;
   std::vector<std::size_t> _site;           ///< by host
   std::vector<std::vector<Rate>> _expected; ///< by observation, by flow
 };
@@ -139,15 +147,15 @@ std::vector<Share> Suppositions::shares_of(const Passage& passage) const {
   return shares;
 }
 
-/// Whether no pair of sites has nearly all of the flows.
-bool Suppositions::is_joint(const std::vector<Arrow>& flows) const {
+/// Returns the pair of sites that has nearly all of the flows, if there is one.
+std::optional<Lane> Suppositions::main_lane(const std::vector<Arrow>& flows) const {
   constexpr double nearly_all = 0.65;
   std::map<Lane, std::size_t> counts;
   for (auto flow : flows)
     ++counts[lane(_site, flow)];
-  return std::ranges::all_of(counts, [&](const auto& each) {
-    return static_cast<double>(each.second) <= nearly_all * static_cast<double>(flows.size());
-  });
+  for (const auto& [each, count] : counts)
+    if (static_cast<double>(count) > nearly_all * static_cast<double>(flows.size())) return each;
+  return std::nullopt;
 }
 
 /// How full flows that are chosen one by one make what leads from one site to another.
@@ -188,7 +196,7 @@ private:
 
 std::vector<Supposition> supposed_passages(const Evidence& evidence, const Sites& sites,
                                            const Latencies& latencies) {
-  Suppositions suppositions(evidence, sites);
+  Suppositions suppositions(evidence, sites, latencies);
   for (const auto& part : parts_of(sites, latencies))
     suppositions.consider(between(part, sites));
   if (sites.size() > 2)
@@ -198,13 +206,21 @@ std::vector<Supposition> supposed_passages(const Evidence& evidence, const Sites
   return std::move(suppositions.found);
 }
 
-bool any_is_free(const Evidence& evidence, const Observation& seen, Rate capacity) {
-  constexpr double nearly_all = 0.9, much_less = 0.8;
+bool any_is_free(const Evidence& evidence, const Latencies& latencies, const Observation& seen,
+                 Rate capacity) {
+  constexpr double nearly_all = 0.9, much_less = 0.8, as_long = 1.25;
   const auto alone = evidence.model().alone(seen.flows);
   const auto shared =
       evidence.predict(seen.flows, alone, {std::vector<bool>(seen.flows.size(), true), capacity});
-  for (std::size_t f = 0; f < seen.flows.size(); ++f)
-    if (seen.each[f] > alone[f] * nearly_all && shared[f] < alone[f] * much_less) return true;
+  const auto round_trip = [&](std::size_t f) {
+    return static_cast<double>(latencies.round_trip(seen.flows[f].from, seen.flows[f].to));
+  };
+  const auto is_held_back = [&](std::size_t f) { return seen.each[f] < alone[f] * much_less; };
+  for (std::size_t f = 0; f < seen.flows.size(); ++f) {
+    if (seen.each[f] <= alone[f] * nearly_all || shared[f] >= alone[f] * much_less) continue;
+    for (std::size_t g = 0; g < seen.flows.size(); ++g)
+      if (is_held_back(g) && round_trip(g) <= round_trip(f) * as_long) return true;
+  }
   return false;
 }
 

@@ -8,7 +8,9 @@ namespace thalweg::probe {
 struct Supposition {
   Passage passage;        ///< its capacity is the most that its flows got in any crowd
   std::size_t crowds = 0; ///< that filled it
-  bool is_joint = false;  ///< whether flows between several pairs of sites filled it in one of them
+  std::size_t lanes = 0;  ///< pairs of sites nearly all of whose flows alone filled it in a crowd
+  bool is_joint = false;  ///< whether flows between several pairs filled it in a crowd
+  bool is_even = false;   ///< whether none of a pair's flows in a crowd got what it gets alone
 };
 
 /// Returns passages from some sites to all others whose flows got less than expected even in the
@@ -18,8 +20,10 @@ struct Supposition {
 std::vector<Supposition> supposed_passages(const Evidence& evidence, const Sites& sites,
                                            const Latencies& latencies);
 
-/// Whether a flow got what it gets alone though it should have shared a capacity with the others.
-bool any_is_free(const Evidence& evidence, const Observation& seen, Rate capacity);
+/// Whether a flow got what it gets alone though it should have shared a capacity with the others,
+/// of which one got much less though its round trip is no longer: TCP favours short ones.
+bool any_is_free(const Evidence& evidence, const Latencies& latencies, const Observation& seen,
+                 Rate capacity);
 
 /// Returns one flow of each host at the end with fewer hosts, to or from hosts of all sites at the
 /// other end in turn, as long as what leads from site to site isn't full by what crowds got: if the

@@ -23,8 +23,6 @@ constexpr double explained = 1.1;
 constexpr double implied = 1.15;
 /// Attempts to explain one crowd.
 constexpr int most_attempts = 8;
-/// Crowds that filled a passage that is supposed, after which it needs no test of its own.
-constexpr std::size_t enough_crowds = 3;
 /// Tests of a passage that is supposed.
 constexpr std::size_t most_tests = 2;
 /// The flows that test it could get this much more.
@@ -32,6 +30,14 @@ constexpr double test_reserve = 2;
 /// How many more suppositions may be wrong than passages are known: links of a ring, for example,
 /// don't part the sites.
 constexpr std::size_t most_wrong = 1;
+
+/// Whether a supposition needs no test of its own: flows between enough pairs of sites filled the
+/// passage by themselves, or enough crowds did, in one of which several pairs had flows.
+bool is_sure(const Supposition& supposed) {
+  constexpr std::size_t enough = 3;
+  return supposed.lanes >= enough ||
+         (supposed.is_joint && supposed.is_even && supposed.crowds >= enough);
+}
 
 } // namespace
 
@@ -68,12 +74,13 @@ std::vector<Arrow> TrunkSearch::unexplained(const Observation& seen) const {
 void TrunkSearch::suppose() {
   for (bool more = true; more;) {
     more = false;
-    for (auto& [passage, crowds, is_joint] : supposed_passages(_evidence, _sites, _latencies)) {
+    for (auto& supposed : supposed_passages(_evidence, _sites, _latencies)) {
+      auto& passage = supposed.passage;
       auto& tests = _tests[{passage.from, passage.to}];
       if (tests >= most_tests) continue;
       if (!_evidence.has_time() || _wrong > _evidence.passages.size() + most_wrong) return;
       more = true;
-      if ((crowds >= enough_crowds && is_joint) || is_as_supposed(passage, tests)) {
+      if (is_sure(supposed) || is_as_supposed(passage, tests)) {
         _evidence.passages.push_back(std::move(passage));
         tests = most_tests;
       } else {
@@ -86,14 +93,15 @@ void TrunkSearch::suppose() {
 /// Runs flows through a passage that is supposed, and others where the first ones could hardly have
 /// got more. @return whether all got what it is supposed to carry, which is then its capacity
 bool TrunkSearch::is_as_supposed(Passage& passage, std::size_t& tests) {
-  for (bool is_sure = false; !is_sure;) {
+  for (bool is_settled = false; !is_settled;) {
     if (!_evidence.has_time()) return false;
     const auto seen = _evidence.run(enough_flows(passage, tests++));
     const bool as_much = seen.total() > passage.capacity * clearly_less &&
                          seen.total() < passage.capacity * explained;
-    if (!as_much || !is_short(seen) || any_is_free(_evidence, seen, passage.capacity)) return false;
+    if (!as_much || !is_short(seen) || any_is_free(_evidence, _latencies, seen, passage.capacity))
+      return false;
     const bool clearly = seen.total() < sum(_evidence.predict(seen.flows)) * surely_less;
-    is_sure = clearly || tests >= most_tests;
+    is_settled = clearly || tests >= most_tests;
     passage.capacity = seen.total(), passage.crowd = seen.flows;
   }
   return true;

@@ -1,6 +1,7 @@
 """The launcher's part of the run record; the launcher is a script that leaves what a run would."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -81,9 +82,26 @@ def test_the_cache_keeps_the_last_records_of_a_program(
     for number in range(recording.KEPT + 2):
         made = recording.usual(["./app", str(number)], ["b", "a"])
         assert made
+        (made / "run.json").write_text('{"launch": {"status": 0}}')
         found.append(made.rename(made.with_name(f"20000101T00000{number}-1")))
     assert other in kept(tmp_path)
     assert set(kept(tmp_path)) - {other} == set(found[-recording.KEPT :])
+
+
+def test_records_of_runs_that_go_on_stay_until_they_are_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    found = []
+    for number in range(recording.KEPT + 2):
+        made = recording.usual(["./app"], ["a"])
+        assert made
+        found.append(made.rename(made.with_name(f"20000101T00000{number}-1")))
+    assert set(found) == set(kept(tmp_path))
+    os.utime(found[0], (0, 0))
+    (found[1] / "run.json").write_text("{")
+    assert recording.usual(["./app"], ["a"])
+    assert set(kept(tmp_path)) & set(found) == set(found[1:])
 
 
 @pytest.mark.parametrize(

@@ -99,11 +99,22 @@ private:
   std::vector<MPI_Datatype> _types;
 };
 
+/// Returns the side that a rank sends. Without a destination no one reads it, so its buffer may be
+/// null.
+Side read_of(const NeighborhoodCall& call, const Neighbors& neighbors) {
+  Side side = call.send;
+  const bool has_destination =
+      std::ranges::any_of(neighbors.destinations, [](int rank) { return rank != MPI_PROC_NULL; });
+  if (call.neighborhood == Neighborhood::allgather && !has_destination) side.count = 0;
+  return side;
+}
+
 /// The arguments of a call without those for neighbours that aren't there.
 struct NeighborArguments {
   NeighborArguments(const NeighborhoodCall& call, const Neighbors& neighbors)
-      : sent(call.send, call.neighborhood == Neighborhood::allgather ? std::vector<int>{0}
-                                                                     : neighbors.destinations),
+      : sent(read_of(call, neighbors), call.neighborhood == Neighborhood::allgather
+                                           ? std::vector<int>{0}
+                                           : neighbors.destinations),
         received(call.receive, neighbors.sources),
         arguments(examine_neighbors(sent.side(), sent.count(), received.side(), received.count())) {
   }

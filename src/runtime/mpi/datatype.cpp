@@ -10,16 +10,40 @@ constexpr std::int64_t most_bytes_per_call = std::int64_t{1} << 30;
 
 TypeInfo look_at(MPI_Datatype type);
 
-/// Whether `type`, derived with combiner dup or contiguous, has a contiguous base.
-bool has_contiguous_base(MPI_Datatype type, int integers, int addresses, int datatypes,
-                         int combiner) {
-  if ((combiner != MPI_COMBINER_DUP && combiner != MPI_COMBINER_CONTIGUOUS) || integers > 1 ||
-      addresses > 0 || datatypes != 1)
+/// How a type was made, and of how many of each kind of arguments.
+struct Envelope {
+  int combiner = 0;
+  MPI_Count integers = 0, addresses = 0, counts = 0, datatypes = 0;
+};
+
+/// MPICH aborts the program that asks by the function for ints about a type that was made by one
+/// with large counts. Older libraries have no other.
+Envelope envelope_of(MPI_Datatype type) {
+  Envelope found;
+  if (native.Type_get_envelope_c != nullptr) {
+    native.Type_get_envelope_c(type, &found.integers, &found.addresses, &found.counts,
+                               &found.datatypes, &found.combiner);
+    return found;
+  }
+  int integers = 0, addresses = 0, datatypes = 0;
+  native.Type_get_envelope(type, &integers, &addresses, &datatypes, &found.combiner);
+  found.integers = integers, found.addresses = addresses, found.datatypes = datatypes;
+  return found;
+}
+
+/// Whether `type`, derived with combiner dup or contiguous, has a contiguous base. One that was
+/// made with a large count is taken for one that hasn't.
+bool has_contiguous_base(MPI_Datatype type, const Envelope& envelope) {
+  const bool may_have =
+      envelope.combiner == MPI_COMBINER_DUP || envelope.combiner == MPI_COMBINER_CONTIGUOUS;
+  if (!may_have || envelope.integers > 1 || envelope.addresses > 0 || envelope.counts > 0 ||
+      envelope.datatypes != 1)
     return false;
   int count = 0;
   MPI_Aint address = 0;
   MPI_Datatype base = native.datatype_null;
-  if (native.Type_get_contents(type, integers, 0, 1, &count, &address, &base) != MPI_SUCCESS)
+  if (native.Type_get_contents(type, static_cast<int>(envelope.integers), 0, 1, &count, &address,
+                               &base) != MPI_SUCCESS)
     return false;
   const TypeInfo info = look_at(base);
   if (!info.predefined) native.Type_free(&base);
@@ -30,18 +54,16 @@ bool has_contiguous_base(MPI_Datatype type, int integers, int addresses, int dat
 TypeInfo look_at(MPI_Datatype type) {
   MPI_Count size = 0;
   MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
-  int integers = 0, addresses = 0, datatypes = 0, combiner = 0;
   native.Type_size_x(type, &size);
   native.Type_get_extent(type, &lower, &extent);
   native.Type_get_true_extent(type, &true_lower, &true_extent);
-  native.Type_get_envelope(type, &integers, &addresses, &datatypes, &combiner);
+  const Envelope envelope = envelope_of(type);
   TypeInfo info;
   info.shape = {
       .extent = extent, .true_lower_bound = true_lower, .true_extent = true_extent, .bytes = size};
-  info.predefined = combiner == MPI_COMBINER_NAMED;
+  info.predefined = envelope.combiner == MPI_COMBINER_NAMED;
   const bool dense = size == extent && size == true_extent && true_lower == 0 && size > 0;
-  info.contiguous = dense && (info.predefined ||
-                              has_contiguous_base(type, integers, addresses, datatypes, combiner));
+  info.contiguous = dense && (info.predefined || has_contiguous_base(type, envelope));
   return info;
 }
 

@@ -105,6 +105,8 @@ bool resolve_native() {
   good &= native.name != nullptr;
   THALWEG_NATIVE_FUNCTIONS(THALWEG_RESOLVE)
 #undef THALWEG_RESOLVE
+  native.Type_get_envelope_c = reinterpret_cast<decltype(native.Type_get_envelope_c)>(
+      next_symbol("PMPI_Type_get_envelope_c"));
 #if defined(OPEN_MPI)
 #define THALWEG_RESOLVE(member, type, symbol, name)                                                \
   native.member = static_cast<type>(data_symbol(#symbol));                                         \

@@ -76,6 +76,10 @@ struct Native {
 #define THALWEG_MEMBER(member, type, symbol, name) type member = {};
   THALWEG_NATIVE_HANDLES(THALWEG_MEMBER)
 #undef THALWEG_MEMBER
+  /// PMPI_Type_get_envelope_c: numbers of integers, addresses, large counts and datatypes, and the
+  /// combiner. Null where the library has none.
+  int (*Type_get_envelope_c)(MPI_Datatype, MPI_Count*, MPI_Count*, MPI_Count*, MPI_Count*,
+                             int*) = nullptr;
 };
 // NOLINTEND(bugprone-macro-parentheses)
 
