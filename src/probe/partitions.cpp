@@ -237,7 +237,7 @@ std::vector<Arrow> flows_through(const Evidence& evidence, const Passage& passag
   };
   const auto from = in_turn(passage.from);
   auto to = in_turn(passage.to);
-  std::ranges::rotate(to, to.begin() + static_cast<std::ptrdiff_t>(shift % to.size()));
+  std::rotate(to.begin(), to.begin() + static_cast<std::ptrdiff_t>(shift % to.size()), to.end());
   Lanes lanes(evidence, sites);
   std::vector<Arrow> flows;
   for (std::size_t i = 0; i < from.size() && !to.empty(); ++i) {

@@ -56,8 +56,8 @@ std::string report(const Network& network, const Cause& cause) {
 }
 
 std::string report(const PlanChange& change) {
-  return "{" + shape_of(change.key, {change.size, change.size}) + ", \"before\": " + quoted(change.before) +
-         ", \"after\": " + quoted(change.after) +
+  return "{" + shape_of(change.key, {change.size, change.size}) +
+         ", \"before\": " + quoted(change.before) + ", \"after\": " + quoted(change.after) +
          ", \"predicted\": {\"before\": " + in_seconds(change.before_ns) +
          ", \"after\": " + in_seconds(change.after_ns) + "}}";
 }

@@ -13,7 +13,7 @@ namespace thalweg::runtime {
 /// An attempt to adapt a communicator's plans, as its leader tells it.
 struct Attempt {
   RaceKey key;
-  SizeRange sizes; ///< of its calls until then
+  SizeRange sizes;                   ///< of its calls until then
   std::uint64_t call = 0, epoch = 0; ///< at which it was noticed: of the shape, and of the races
   std::uint64_t adopted = 0;         ///< the communicator's blocking call from which on plans hold
   std::int64_t usual_ns = 0, cost_ns = 0;

@@ -96,8 +96,8 @@ public:
   Race(RaceKey key, std::int64_t weight, Candidates candidates, Candidate incumbent,
        bool uses_clocks)
       : _key(key), _weight(weight), _candidates(candidates), _incumbent(incumbent),
-        _challenger(candidates.after(incumbent)), _began(incumbent), _uses_clocks(uses_clocks),
-        _sizes{key.most_size(), key.least_size()} {}
+        _challenger(candidates.after(incumbent)), _began(incumbent),
+        _uses_clocks(uses_clocks), _sizes{key.most_size(), key.least_size()} {}
 
   [[nodiscard]] const RaceKey& key() const { return _key; }
   [[nodiscard]] const Candidates& candidates() const { return _candidates; }

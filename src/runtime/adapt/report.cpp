@@ -77,8 +77,7 @@ std::string report(const Race& race, const planner::Table* table, collective::Ra
   return "{\"collective\": " + observe::quoted(to_text(key.kind)) +
          ", \"ranks\": " + std::to_string(ranks) + ", \"leader\": " + std::to_string(leader) +
          ", \"root\": " + std::to_string(key.root) +
-         ", \"class\": " + std::to_string(key.size_class) +
-         ", " + size_fields(race.sizes()) +
+         ", \"class\": " + std::to_string(key.size_class) + ", " + size_fields(race.sizes()) +
          ", \"algorithms\": " + algorithms_of(race, table) +
          ", \"calls\": " + std::to_string(race.calls()) +
          ", \"races\": " + std::to_string(race.races()) +

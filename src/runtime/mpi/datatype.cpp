@@ -20,8 +20,8 @@ struct Envelope {
 /// with large counts. Older libraries have no other.
 Envelope envelope_of(MPI_Datatype type) {
   Envelope found;
-  if (native.Type_get_envelope_c != nullptr) {
-    native.Type_get_envelope_c(type, &found.integers, &found.addresses, &found.counts,
+  if (native.type_get_envelope_c != nullptr) {
+    native.type_get_envelope_c(type, &found.integers, &found.addresses, &found.counts,
                                &found.datatypes, &found.combiner);
     return found;
   }

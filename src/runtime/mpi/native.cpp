@@ -105,7 +105,7 @@ bool resolve_native() {
   good &= native.name != nullptr;
   THALWEG_NATIVE_FUNCTIONS(THALWEG_RESOLVE)
 #undef THALWEG_RESOLVE
-  native.Type_get_envelope_c = reinterpret_cast<decltype(native.Type_get_envelope_c)>(
+  native.type_get_envelope_c = reinterpret_cast<decltype(native.type_get_envelope_c)>(
       next_symbol("PMPI_Type_get_envelope_c"));
 #if defined(OPEN_MPI)
 #define THALWEG_RESOLVE(member, type, symbol, name)                                                \

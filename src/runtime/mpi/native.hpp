@@ -78,7 +78,7 @@ struct Native {
 #undef THALWEG_MEMBER
   /// PMPI_Type_get_envelope_c: numbers of integers, addresses, large counts and datatypes, and the
   /// combiner. Null where the library has none.
-  int (*Type_get_envelope_c)(MPI_Datatype, MPI_Count*, MPI_Count*, MPI_Count*, MPI_Count*,
+  int (*type_get_envelope_c)(MPI_Datatype, MPI_Count*, MPI_Count*, MPI_Count*, MPI_Count*,
                              int*) = nullptr;
 };
 // NOLINTEND(bugprone-macro-parentheses)
