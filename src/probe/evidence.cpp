@@ -13,6 +13,13 @@ Rate sum(std::span<const Rate> rates) {
   return std::accumulate(rates.begin(), rates.end(), Rate(0));
 }
 
+Rate carried(const Passage& passage, const Observation& seen) {
+  Rate total(0);
+  for (std::size_t f = 0; f < seen.flows.size(); ++f)
+    if (passage.carries(seen.flows[f])) total += seen.each[f];
+  return total;
+}
+
 Rate Observation::total() const { return sum(each); }
 
 Observation Evidence::run(const std::vector<Arrow>& flows) {

@@ -26,6 +26,9 @@ struct Observation {
 
 Rate sum(std::span<const Rate> rates);
 
+/// Returns what the flows of a passage got together.
+Rate carried(const Passage& passage, const Observation& seen);
+
 /// Runs crowds, keeps what they showed, and predicts others by it.
 class Evidence {
 public:

@@ -198,10 +198,7 @@ bool Membership::is_refuted(const Group& group) const {
   auto& end = group.senders ? wider.from : wider.to;
   end = joined(end, group.hosts);
   return std::ranges::any_of(_evidence.observations(), [&](const Observation& seen) {
-    Rate carried(0);
-    for (std::size_t f = 0; f < seen.flows.size(); ++f)
-      if (wider.carries(seen.flows[f])) carried += seen.each[f];
-    return carried > wider.capacity * clearly_more;
+    return carried(wider, seen) > wider.capacity * clearly_more;
   });
 }
 

@@ -230,12 +230,9 @@ Observation TrunkSearch::with_accomplices(const Observation& seen,
 /// Gives each passage whose flows have got clearly more than its capacity what they got.
 void TrunkSearch::widen_refuted() {
   for (auto& passage : _evidence.passages)
-    for (const auto& seen : _evidence.observations()) {
-      Rate carried(0);
-      for (std::size_t f = 0; f < seen.flows.size(); ++f)
-        if (passage.carries(seen.flows[f])) carried += seen.each[f];
-      if (carried > passage.capacity * explained) passage.capacity = carried;
-    }
+    for (const auto& seen : _evidence.observations())
+      if (const auto got = carried(passage, seen); got > passage.capacity * explained)
+        passage.capacity = got;
 }
 
 void TrunkSearch::drop_implied() {
