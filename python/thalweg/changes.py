@@ -105,18 +105,13 @@ def _times(count: int) -> str:
 
 def story(change: Change, dilation: float = 1) -> list[str]:
     """What happened: when it was noticed, what explains it, and what came of it."""
-    lines = [f"{name(change)}: {notice(change, dilation)}"]
+    lines = [f"{races.name(change)}: {notice(change, dilation)}"]
     lines.append(f"  {explanation(change)}")
     if change["adopted"] == 0:
         return [*lines, f"  the plans stayed: {outcome(change)}"]
     lines += [f"  {each}" for each in replacements(change)]
     lines.append(f"  {since(change)}: {result(change, dilation)}")
     return [*lines, *(f"  {each.sentence()}" for each in wrong_predictions(change, dilation))]
-
-
-def name(change: Change) -> str:
-    """Text such as "bcast of 64KiB with root 3, 4 ranks"."""
-    return races.name(change)
 
 
 def notice(change: Change, dilation: float = 1, what: str = "") -> str:

@@ -58,7 +58,7 @@ def _story(change: Change, dilation: float) -> Block:
     ]
     if change["adopted"] == 0:
         steps.append(("Plans stayed", changes.outcome(change), None))
-        return elements.path(changes.name(change), steps)
+        return elements.path(races.name(change), steps)
     if replaced := changes.replacements(change):
         steps.append(("Plans replaced", "; ".join(replaced), None))
     else:
@@ -71,7 +71,7 @@ def _story(change: Change, dilation: float) -> Block:
     steps.append(
         ("Taken back" if taken_back else "Since then", "; ".join(came_of_it), shares.get("after"))
     )
-    return elements.path(changes.name(change), steps)
+    return elements.path(races.name(change), steps)
 
 
 # Races ------------------------------------------------------------------------------------------
