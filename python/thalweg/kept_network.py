@@ -4,7 +4,8 @@ Also checks, before a run and after it, whether plans could follow at all.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -75,15 +76,29 @@ def _why_not(summary: Mapping[str, Any] | None, *, planned: bool, kept: bool) ->
 def changed_network(net: Network, found: list[Change]) -> list[str]:
     """Changes a network as the plans that were kept took it to have changed.
 
-    Returns a line for each cause and each recovery. After a recovery it is as it was before the
-    change of plans that had avoided what became slower. Raises UserError for another network.
+    Returns a line for each cause and each recovery. Each communicator follows the network for
+    itself, so what several found of the same thing holds once: as it was found last. Raises
+    UserError for another network.
+    """
+    kept = [change for change in found if change["adopted"] > 0 and change["outcome"] == "adopted"]
+    before = _copy(net)
+    lines: list[str] = []
+    for _, own in groupby(kept, key=lambda change: change.get("communicator")):
+        after = _copy(before)
+        lines += _follow(after, list(own))
+        _take_changes(net, before, after)
+    return list(dict.fromkeys(lines))
+
+
+def _follow(net: Network, found: Sequence[Change]) -> list[str]:
+    """Changes a network by the causes that one communicator found; returns a line for each.
+
+    After a recovery it is as it was before the change of plans that had avoided what became slower.
     """
     lines: list[str] = []
     before = _copy(net)
     place = {host.name: at for at, host in enumerate(net.hosts)}
     for change in found:
-        if change["adopted"] == 0 or change["outcome"] != "adopted":
-            continue
         was = _copy(net)
         if change.get("recovery"):
             for name in CHANGING:
@@ -95,6 +110,28 @@ def changed_network(net: Network, found: list[Change]) -> list[str]:
                 lines.append(changes.cause_text(cause, change["quantity"]))
         before = was
     return lines
+
+
+def _take_changes(net: Network, before: Network, after: Network) -> None:
+    """Gives a network what differs between two others with the same hosts and trunks."""
+    for quantity in ("latency", "bandwidth"):
+        was, now = getattr(before, quantity), getattr(after, quantity)
+        matrix = getattr(net, quantity).copy()
+        matrix[now != was] = now[now != was]
+        setattr(net, quantity, matrix)
+
+    def merged(own: Host | Trunk, was: Host | Trunk, now: Host | Trunk, name: str) -> float:
+        values = [float(getattr(each, name)) for each in (own, was, now)]
+        return values[2] if values[2] != values[1] else values[0]
+
+    net.hosts = [
+        Host(own.name, merged(own, was, now, "egress"), merged(own, was, now, "ingress"))
+        for own, was, now in zip(net.hosts, before.hosts, after.hosts, strict=True)
+    ]
+    net.trunks = [
+        Trunk(own.name, own.from_, own.to, merged(own, was, now, "capacity"), own.senders)
+        for own, was, now in zip(net.trunks, before.trunks, after.trunks, strict=True)
+    ]
 
 
 def _copy(net: Network) -> Network:

@@ -236,7 +236,7 @@ def _look(net: Network, start: _Start, caution: Caution) -> Entry | None:
     later = history.since(since)
     suspicious = _suspicious(net, later, caution.threshold)
     last = max([since, *(entry.at for entry in later.entries)])
-    if caution.verify == "always" or time.time() - last > FRESH:
+    if caution.verify == "always" or abs(time.time() - last) > FRESH:
         suspicious = suspicious + sampling.telling_pairs(net)
     if not suspicious:
         return Entry(time.time(), "sample")

@@ -9,13 +9,15 @@ import fcntl
 import hashlib
 import json
 import math
+import operator
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, BinaryIO, Literal, get_args
 
 import numpy as np
 
@@ -35,6 +37,8 @@ RECENT = 4 << 20
 """Most bytes that are read from a file's end where the latest entries suffice."""
 FEWEST = 20
 """Fewest transfers of a pair in a run record that tell something."""
+AHEAD = 60
+"""Seconds by which the clock of a machine that shares the file may be ahead."""
 USUAL_SHARE = 0.1
 """The share of a pair's transfers that are quicker than what counts as its ratio."""
 
@@ -178,7 +182,8 @@ def location(hosts: Iterable[str], environment: Mapping[str, str] = os.environ) 
 def load(hosts: Iterable[str], *, recent: bool = False) -> History:
     """Returns the history of a set of hosts: all of it, or what the last RECENT bytes hold.
 
-    Lines that are cut off or damaged are skipped. A note says if the file can't be read, or is
+    Lines that are cut off or damaged are skipped, and those that a wrong clock dated into the
+    future. A note says if the file can't be read, or is
     something else; then nothing is known.
     """
     names = sorted(set(hosts))
@@ -197,10 +202,17 @@ def load(hosts: Iterable[str], *, recent: bool = False) -> History:
         return History(names, [])
     except (OSError, UserError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
-        console.note(f"weather {path} is ignored: {why}")
+        _note_ignored(path, why)
         return History(names, [])
-    found = [entry for line in lines if (entry := _entry(line, names))]
+    soon = time.time() + AHEAD
+    found = [entry for line in lines if (entry := _entry(line, names)) and entry.at < soon]
     return History(names, sorted(found, key=lambda entry: entry.at))
+
+
+@cache
+def _note_ignored(path: Path, why: str) -> None:
+    """Says it once, however often the file is looked at."""
+    console.note(f"weather {path} is ignored: {why}")
 
 
 def _check_head(line: bytes, names: Sequence[str], path: Path) -> None:
@@ -223,8 +235,7 @@ def add(hosts: Iterable[str], entry: Entry) -> None:
     path = location(names)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab+") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+        with _locked(path) as file:
             size = os.fstat(file.fileno()).st_size
             if size:
                 file.seek(0)
@@ -245,6 +256,24 @@ def add(hosts: Iterable[str], entry: Entry) -> None:
             f"weather {path} isn't kept: {error}"
         )  # fmt: skip
         console.note(why)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[BinaryIO]:
+    """Opens the file, under a lock; once more if another process has just replaced it."""
+    while True:
+        with path.open("ab+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if _is_at(path, file):
+                yield file
+                return
+
+
+def _is_at(path: Path, file: BinaryIO) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _drop_half(path: Path) -> None:
@@ -286,19 +315,26 @@ def _entry(line: bytes, names: Sequence[str]) -> Entry | None:
             return None
         quantities = {
             quantity: {
-                (names[int(a)], names[int(b)]): _positive(value)
+                (_host(names, a), _host(names, b)): _positive(value)
                 for a, b, value in found.get(quantity, [])
             }
             for quantity in get_args(Quantity)
         }
         ports = {
-            names[int(host)]: (_limit(out), _limit(into))
+            _host(names, host): (_limit(out), _limit(into))
             for host, out, into in found.get("ports", [])
         }
         trunks = {str(name): _limit(rate) for name, rate in found.get("trunks", [])}
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError):
         return None
     return Entry(at, source, **quantities, ports=ports, trunks=trunks)
+
+
+def _host(names: Sequence[str], value: Any) -> str:
+    number = operator.index(value)
+    if number < 0:
+        raise IndexError("not a host")
+    return names[number]
 
 
 def _positive(value: Any) -> float:

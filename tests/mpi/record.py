@@ -161,7 +161,8 @@ def long(case: Case) -> None:
         done = run(case.flavour, (2, own, program), capture=True)
         assert done.returncode == 0, done.stderr
         for clock in record.read(folder).clocks:
-            assert len(clock.at_ns) == 2 + 18_000 // 16_384
+            # In MPI_Init, after 1,024 calls, at most four times as many later, in MPI_Finalize.
+            assert 4 <= len(clock.at_ns) <= 2 + 32
             assert all(before < after for before, after in pairwise(clock.at_ns))
             assert all(
                 abs(offset) <= error

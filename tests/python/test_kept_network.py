@@ -27,6 +27,32 @@ def test_a_recovery_gives_the_network_back() -> None:
     assert networks.to_json(net) == before
 
 
+def test_what_several_communicators_found_holds_once() -> None:
+    def found(communicator: int, what: str, factor: float) -> dict[str, object]:
+        cause = CAUSE | {"what": what, "name": f"{what} of host1", "factor": factor}
+        if what == "ingress":
+            cause |= {"from": cause["to"], "to": cause["from"]}
+        return CHANGE | {"communicator": communicator, "causes": [cause]}
+
+    net = networks.even_network(4, 0.001, 1e8)
+    before = networks.from_json(networks.to_json(net), "net")
+    lines = kept_network.changed_network(
+        net,
+        [
+            found(1, "egress", 8),
+            found(2, "egress", 8),
+            found(3, "egress", 4),
+            found(3, "egress", 2),
+            found(4, "ingress", 3),
+        ],
+    )
+    assert net.hosts[1].egress == before.hosts[1].egress / 8  # 4 and 2, of the same communicator
+    assert net.hosts[1].ingress == before.hosts[1].ingress / 3
+    assert net.bandwidth[1, 0] == pytest.approx(1e8 / 8)
+    assert net.bandwidth[0, 1] == pytest.approx(1e8 / 3)
+    assert len(lines) == 4
+
+
 def test_an_improvement_leaves_the_network() -> None:
     net = networks.even_network(4, 0.001, 1e8)
     before = networks.to_json(net)

@@ -63,6 +63,12 @@ def test_torn_and_damaged_lines_are_skipped() -> None:
         assert set(times) <= {1, 2}
     for damage in ('{"at": 1}', "[]", '{"at": NaN, "source": "probe"}', "{" * 5000, "\x00",
                    '{"at": 3, "source": "sample", "bandwidth": [[0, 9, 1]]}',
+                   '{"at": 3, "source": "sample", "bandwidth": [[0, -1, 1]]}',
+                   '{"at": 3, "source": "sample", "bandwidth": [[0, 1e999, 1]]}',
+                   '{"at": 3, "source": "sample", "bandwidth": [[0, 1, 1' + "0" * 400 + "]]}",
+                   '{"at": 3, "source": "sample", "ports": [[1e999, 1, 1]]}',
+                   '{"at": 1' + "0" * 400 + ', "source": "sample"}',
+                   '{"at": 33333333333, "source": "sample"}',
                    '{"at": 3, "source": "sample", "bandwidth": [[0, 1, -1]]}'):  # fmt: skip
         path.write_bytes(whole + damage.encode() + b"\n")
         assert [each.at for each in weather.load(NAMES).entries] == [1], damage
@@ -78,6 +84,7 @@ def test_a_foreign_file_is_ignored_and_kept(
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
     assert weather.load(NAMES).entries == []
+    assert weather.load(NAMES, recent=True).entries == []
     assert capsys.readouterr().err.count("is ignored") == 1
     weather.add(NAMES, entry(1))
     if content:

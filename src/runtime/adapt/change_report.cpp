@@ -63,9 +63,11 @@ std::string report(const PlanChange& change) {
 }
 
 std::string report(const Attempt& attempt, const Network& network, collective::Rank ranks,
-                   int leader) {
+                   int leader, std::uint32_t communicator) {
   return "{" + shape_of(attempt.key, attempt.sizes) + ", \"ranks\": " + std::to_string(ranks) +
-         ", \"leader\": " + std::to_string(leader) + ", \"call\": " + std::to_string(attempt.call) +
+         ", \"leader\": " + std::to_string(leader) +
+         ", \"communicator\": " + std::to_string(communicator) +
+         ", \"call\": " + std::to_string(attempt.call) +
          ", \"epoch\": " + std::to_string(attempt.epoch) +
          ", \"adopted\": " + std::to_string(attempt.adopted) +
          ", \"seconds\": {\"usual\": " + in_seconds(attempt.usual_ns) +
@@ -86,10 +88,10 @@ std::string report(const Attempt& attempt, const Network& network, collective::R
 } // namespace
 
 std::vector<std::string> reports(std::span<const Attempt> attempts, const Network& network,
-                                 collective::Rank ranks, int leader) {
+                                 collective::Rank ranks, int leader, std::uint32_t communicator) {
   std::vector<std::string> result;
   for (const Attempt& attempt : attempts)
-    result.push_back(report(attempt, network, ranks, leader));
+    result.push_back(report(attempt, network, ranks, leader, communicator));
   return result;
 }
 

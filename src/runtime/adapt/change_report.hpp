@@ -30,7 +30,8 @@ struct Attempt {
 /// Returns the attempts of a communicator, each as a JSON object: docs/events-file.md describes it.
 /// @param network whose hosts and trunks the causes name
 /// @param ranks of the communicator, @param leader its first rank's number in COMM_WORLD
+/// @param communicator a number that no other one of this process has
 std::vector<std::string> reports(std::span<const Attempt> attempts, const Network& network,
-                                 collective::Rank ranks, int leader);
+                                 collective::Rank ranks, int leader, std::uint32_t communicator);
 
 } // namespace thalweg::runtime

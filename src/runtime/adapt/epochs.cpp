@@ -7,8 +7,6 @@ namespace {
 
 /// Stands for a clock of which nothing is known.
 constexpr std::int64_t unknown_error_ns = std::int64_t{1} << 50;
-/// The share of the time by which clocks may drift, as its inverse: 100 ppm.
-constexpr std::int64_t allowed_share = 10'000;
 
 } // namespace
 
@@ -27,9 +25,9 @@ void Epochs::begin(MPI_Comm comm) {
   RaceFacts facts = predictions(races.at());
   facts.clock_error_ns = unknown_error_ns;
   std::int64_t offset_ns = 0;
-  if (_reading) {
-    offset_ns = _reading->offset_ns;
-    facts.clock_error_ns = _reading->error_ns + (begin_ns - _reading->at_ns) / allowed_share;
+  if (const auto reading = _compared != nullptr ? _compared->at(begin_ns) : std::nullopt) {
+    offset_ns = reading->offset_ns;
+    facts.clock_error_ns = reading->error_ns;
   }
   _own = races.record(_rank, begin_ns - _began_ns, _cost_ns, facts,
                       [&](observe::Ticks ticks) { return _clock.to_ns(ticks) + offset_ns; });

@@ -5,8 +5,6 @@
 #include "runtime/observe/clock.hpp"
 #include "runtime/observe/clock_bounds.hpp"
 
-#include <optional>
-
 namespace thalweg::runtime {
 
 /// How the ranks of a communicator agree at its epochs: by a native nonblocking reduction of 264
@@ -17,9 +15,9 @@ namespace thalweg::runtime {
 class Epochs {
 public:
   /// @param rank of this process in the communicator
-  /// @param clock this host's, if it was compared with rank 0's
-  Epochs(collective::Rank rank, std::vector<Won> won, std::optional<observe::ClockReading> clock)
-      : races(std::move(won), clock.has_value()), _rank(rank), _reading(clock) {}
+  /// @param clock this host's, if it is compared with rank 0's; it must outlive this
+  Epochs(collective::Rank rank, std::vector<Won> won, const observe::ComparedClock* clock)
+      : races(std::move(won), clock != nullptr), _rank(rank), _compared(clock) {}
   Epochs(const Epochs&) = delete;
   Epochs& operator=(const Epochs&) = delete;
 
@@ -48,7 +46,7 @@ private:
   void begin(MPI_Comm comm);
 
   collective::Rank _rank;
-  std::optional<observe::ClockReading> _reading;
+  const observe::ComparedClock* _compared;
   observe::Calibration _clock;
   std::array<RaceFacts, Races::most_races> _predictions{};
   MPI_Request _request{};

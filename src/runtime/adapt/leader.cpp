@@ -55,7 +55,11 @@ void Leader::dismiss() {
 
 std::string Leader::end_attempt() {
   const Outcome outcome = _state.outcome();
-  if (outcome == Outcome::none || _attempts.empty()) return {};
+  if (outcome == Outcome::none) return {};
+  if (_attempts.empty())
+    return outcome == Outcome::no_memory
+               ? "a rank has no memory to prepare for new plans; the plans stay as they are"
+               : "";
   Attempt& attempt = _attempts.back();
   attempt.outcome = outcome;
   _observations.reset();

@@ -17,6 +17,8 @@ using Act = Replanning::Act;
 /// The first calls of a shape or of another plan, in which connections are made, don't count.
 constexpr std::uint64_t first_calls = 4;
 constexpr std::uint64_t most_epochs_to_compare = 64;
+/// So many epochs without a call of a shape, and no further one is waited for.
+constexpr std::uint64_t most_looks_elsewhere = 8;
 /// While plans are made for what is known to last, looks at races tell nothing new.
 constexpr std::int64_t planning_pause_ns = Replanning::least_rest_ns;
 
@@ -115,7 +117,10 @@ bool Replanner::compare_plans(const Races& races, std::size_t at) {
   const Race& race = races.all()[at];
   if (at != _state.race() || race.watch().cost_ns() <= 0) {
     // Perhaps its calls don't come any more.
-    _compares = races.epochs() < _adopted_at + most_epochs_to_compare;
+    const std::uint64_t most = races.all()[_state.race()].calls() > _calls_before
+                                   ? most_epochs_to_compare
+                                   : most_looks_elsewhere;
+    _compares = races.epochs() < _adopted_at + most;
     return _compares;
   }
   _compares = false;
@@ -128,18 +133,21 @@ bool Replanner::compare_plans(const Races& races, std::size_t at) {
   return false;
 }
 
-/// Confirms what goes on, or gives it up if calls took as usual again.
+/// Confirms what goes on, or gives it up if calls took as usual again, or don't come any more: they
+/// would be looked at next.
 void Replanner::follow_up(Races& races) {
-  if (const auto drifted = races.drifted()) {
-    const Watch& watch = races.all()[*drifted].watch();
+  const Watch& watch = races.all()[_state.race()].watch();
+  const bool is_looked_at = races.looked_at() == _state.race();
+  _looks_elsewhere = is_looked_at ? 0 : _looks_elsewhere + 1;
+  const bool comes = _looks_elsewhere < most_looks_elsewhere;
+  if (const auto drifted = races.drifted(); drifted && comes && watch.is_off()) {
     _usual_ns = watch.usual_ns();
     _cost_before_ns = watch.cost_ns();
     _state.confirm();
     return races.settle_watch(*drifted);
   }
-  const Watch& watch = races.all()[_state.race()].watch();
-  const bool is_another = watch.begins_to_be_off() && races.looked_at() == _state.race();
-  if (watch.is_off() && !is_another) return;
+  const bool is_another = watch.begins_to_be_off() && is_looked_at;
+  if (comes && watch.is_off() && !is_another) return;
   _state.dismiss(races.elapsed_ns());
   if (_leader != nullptr) _leader->dismiss();
 }
@@ -164,8 +172,10 @@ void Replanner::look_without_drift(const Races& races, std::size_t at) {
       (!watch.is_off() && watch.cost_ns() > 0 && _state.improve(at, now_ns)))
     return begin_attempt(races, at);
   _observer.forget(at); // Part of what was observed may be from before the network changed.
-  if (watch.begins_to_be_off() && watch.is_slower() && _state.suspect(at, true, now_ns, false))
+  if (watch.begins_to_be_off() && watch.is_slower() && _state.suspect(at, true, now_ns, false)) {
+    _looks_elsewhere = 0;
     begin_attempt(races, at);
+  }
 }
 
 void Replanner::begin_attempt(const Races& races, std::size_t race) {
@@ -270,6 +280,7 @@ void Replanner::restart(Races& races, bool compares) {
   _bytes.clear();
   _compares = compares;
   _adopted_at = races.epochs();
+  _calls_before = races.all()[_state.race()].calls();
   _changed_at = _state.calls();
   _observer.forget_messages();
   races.restart(compares);

@@ -20,6 +20,10 @@ class Replanner {
 public:
   /// The most hosts with ranks, and the most hosts of a network.
   static constexpr std::size_t most_hosts = 64, most_network = 512;
+  /// Whether the plans of so many hosts' ranks may follow a network.
+  static bool follows(std::size_t hosts, const Network& network) {
+    return hosts <= most_hosts && static_cast<std::size_t>(network.size()) <= most_network;
+  }
 
   /// @param network in force, which must outlive it
   /// @param rank of this process in the communicator; 0 leads
@@ -101,8 +105,11 @@ private:
   bool _compares = false; ///< the plans that were adopted haven't been compared with those before
   /// What a call took before a drift was noticed last, and then.
   std::int64_t _usual_ns = 0, _cost_before_ns = 0;
-  std::uint64_t _adopted_at = 0; ///< epoch
-  std::uint64_t _changed_at = 0; ///< the communicator's call in which plans changed last
+  std::uint64_t _looks_elsewhere =
+      0; ///< since the race of an attempt was looked at that isn't confirmed
+  std::uint64_t _adopted_at = 0;   ///< epoch
+  std::uint64_t _calls_before = 0; ///< of the shape whose plan was adopted, until then
+  std::uint64_t _changed_at = 0;   ///< the communicator's call in which plans changed last
 };
 
 } // namespace thalweg::runtime

@@ -73,7 +73,6 @@ bool inspect_types(Blocks& blocks) {
     const bool known = i > 0 && blocks.elements(i - 1) > 0 && blocks.type_of(i - 1) == type;
     const auto at = static_cast<std::size_t>(i);
     blocks.infos[at] = known ? blocks.infos[at - 1] : inspect(type);
-    // An address may be relative to MPI_BOTTOM, which is null.
     if (blocks.side.buffer == nullptr && blocks.side.displacements[i] == 0 &&
         blocks.infos[at].predefined)
       return false;
@@ -93,17 +92,20 @@ bool inspect_side(Blocks& blocks, const Blocks* other = nullptr) {
   if (blocks.count == 0) return true;
   const Side& side = blocks.side;
   if (side.buffer == MPI_IN_PLACE || !is_complete(blocks)) return false;
-  bool any = false;
+  bool any = false, any_at_buffer = false;
   for (Rank i = 0; i < (side.counts ? blocks.count : 1); ++i) {
     if (blocks.elements(i) < 0) return false;
-    any |= blocks.elements(i) > 0;
+    if (blocks.elements(i) == 0) continue;
+    any = true;
+    any_at_buffer |= !side.displacements || side.displacements[i] == 0;
   }
   if (side.types != nullptr) return inspect_types(blocks);
   // MPICH accepts any type if there is no data.
   if (side.type == native.datatype_null) return !any;
   const bool known = other != nullptr && other->count > 0 && other->side.type == side.type;
   blocks.info = known ? other->info : inspect(side.type);
-  return side.buffer != nullptr || !any || !blocks.info.predefined;
+  // Displacements, and types of the program's, may be relative to MPI_BOTTOM, which is null.
+  return side.buffer != nullptr || !any_at_buffer || !blocks.info.predefined;
 }
 
 /// Sets `one` to block `i` of `whole` alone.

@@ -17,6 +17,14 @@ std::optional<Reason> reason_of(const Communicator* communicator) {
   return communicator->reason;
 }
 
+/// Open MPI's Fortran interface keeps the types that it made of an alltoallw's in the request,
+/// which it takes for one of its own collectives.
+#if defined(OPEN_MPI)
+constexpr bool keeps_types_in_request = true;
+#else
+constexpr bool keeps_types_in_request = false;
+#endif
+
 /// Returns the call as planned, or null if it is native for the reason that `record` then has.
 /// Thrown are MpiError and std::bad_alloc.
 /// @param communicator null: not used so far
@@ -24,6 +32,10 @@ std::shared_ptr<const PlannedCall> plan_call(Runtime& runtime, Communicator* com
                                              const Call& call, TakeLane take_lane,
                                              CallRecord& record) {
   if ((record.reason = reason_of(communicator))) return nullptr;
+  if (keeps_types_in_request && call.receive.types != nullptr) {
+    record.reason = Reason::not_planned;
+    return nullptr;
+  }
   auto planned = std::make_shared<PlannedCall>();
   planned->call = call;
   planned->arguments = examine(call, *communicator, runtime);

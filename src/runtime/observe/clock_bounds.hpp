@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace thalweg::runtime::observe {
 
@@ -21,6 +22,20 @@ public:
 private:
   bool _any = false;
   std::int64_t _least_ns = 0, _most_ns = 0, _at_ns = 0;
+};
+
+/// What this host's clock lacks of rank 0's at any time after the latest comparison, from what two
+/// comparisons far apart say of its drift. Clocks are trusted to run within 100 ppm of each other,
+/// and to keep their drift within 10 ppm for some minutes.
+class ComparedClock {
+public:
+  /// Adds a comparison later than those before.
+  void add(const ClockReading& reading);
+  /// Returns what is expected at `at_ns` of the own clock; nothing if nothing was compared.
+  [[nodiscard]] std::optional<ClockReading> at(std::int64_t at_ns) const;
+
+private:
+  std::optional<ClockReading> _base, _next_base, _latest;
 };
 
 } // namespace thalweg::runtime::observe

@@ -29,7 +29,7 @@ enum class Reason : std::uint8_t {
   datatype,       ///< elements that overlap
   failure,        ///< the plan couldn't be expanded, or the forced algorithm can't do this
   unknown_sizes,  ///< the plan sends blocks through ranks that don't know their sizes
-  not_planned,    ///< no plan is made for this form, or this graph, of a neighbourhood's collective
+  not_planned,    ///< no plan is made for this form, or this graph of a neighbourhood's collective
   race,           ///< native takes its turn in a race, or has won it
 };
 /// Returns the summary's name: "single-host".

@@ -50,19 +50,17 @@ std::vector<int> members_of(MPI_Comm comm) {
 std::unique_ptr<Epochs> make_epochs(const Communicator& communicator, const Runtime& runtime) {
   std::vector<Won> won;
   if (communicator.tag == 0) won = parse_raced(runtime.settings.raced);
-  std::optional<observe::ClockReading> clock;
-  if (!runtime.observation.clocks.empty())
-    clock = runtime.observation.clocks.front()[index(runtime.world_rank)];
-  return std::make_unique<Epochs>(communicator.rank, std::move(won), clock);
+  return std::make_unique<Epochs>(communicator.rank, std::move(won),
+                                  runtime.settings.observes() ? &runtime.observation.clock
+                                                              : nullptr);
 }
 
 /// Returns null where plans don't follow the network. The same on all ranks.
 std::unique_ptr<Replanner> make_replanner(const Communicator& communicator, const Runtime& runtime,
                                           const network::Placement& placement) {
   if (!runtime.settings.adapt || communicator.epochs == nullptr) return nullptr;
-  if (index(runtime.plan.network.size()) > Replanner::most_network) return nullptr;
   const std::set<network::HostId> hosts(placement.begin(), placement.end());
-  if (hosts.size() < 2 || hosts.size() > Replanner::most_hosts) return nullptr;
+  if (hosts.size() < 2 || !Replanner::follows(hosts.size(), runtime.plan.network)) return nullptr;
   return std::make_unique<Replanner>(runtime.plan.network, runtime.plan.library, placement,
                                      communicator.rank);
 }
@@ -71,7 +69,7 @@ std::vector<std::string> changes_of(const Communicator& communicator) {
   if (communicator.replanner == nullptr) return {};
   const Replanner& replanner = *communicator.replanner;
   return reports(replanner.attempts(), replanner.network(), communicator.size,
-                 communicator.leader());
+                 communicator.leader(), communicator.number);
 }
 
 std::vector<std::string> reports_of(const Communicator& communicator) {
@@ -111,7 +109,7 @@ void Communicator::enable(network::Placement placement, std::shared_ptr<const pl
   if (runtime.settings.race && table != nullptr && !table->entries.empty())
     epochs = make_epochs(*this, runtime);
   replanner = make_replanner(*this, runtime, placement);
-  accounts = runtime.communicators.accounts(tag, runtime);
+  if (accounts == nullptr) accounts = runtime.communicators.accounts(tag, runtime);
   chooser.emplace(runtime.plan.network, runtime.plan.library, std::move(placement), rank,
                   std::move(table), runtime.settings.reproducible);
   if (runtime.helper != nullptr && Stream::has_tags(tag, runtime))
@@ -145,6 +143,7 @@ void Communicator::enable_at_once(MPI_Comm comm, Runtime& runtime) {
 
 Communicator& Communicators::add(MPI_Comm comm, Runtime& runtime) {
   auto made = std::make_unique<Communicator>();
+  made->number = ++_met;
   int inter = 0;
   native.Comm_rank(comm, &made->rank);
   native.Comm_size(comm, &made->size);

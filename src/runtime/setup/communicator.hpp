@@ -11,6 +11,7 @@
 #include "runtime/setup/stream.hpp"
 #include "runtime/setup/tags.hpp"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -31,10 +32,11 @@ struct Communicator {
   /// has none. In programs with MPI_THREAD_MULTIPLE its messages' tags, too, depend on it: FIFO
   /// order suffices in others.
   int tag = -1;
-  std::optional<Chooser> chooser;               ///< if calls may be planned
-  std::uint32_t calls = 0;                      ///< intercepted so far
-  std::unique_ptr<Negotiation> negotiation;     ///< until it is known whether calls may be planned
-  std::unique_ptr<Epochs> epochs;               ///< if its calls may race
+  std::uint32_t number = 0;                 ///< of those that this process has met, in their order
+  std::optional<Chooser> chooser;           ///< if calls may be planned
+  std::uint32_t calls = 0;                  ///< intercepted so far
+  std::unique_ptr<Negotiation> negotiation; ///< until it is known whether calls may be planned
+  std::unique_ptr<Epochs> epochs;           ///< if its calls may race
   std::unique_ptr<Neighborhoods> neighborhoods; ///< if it has neighbours whose calls may be planned
   Arrivals arrivals;                            ///< of its calls while an agreement is open
   std::unique_ptr<Replanner> replanner;         ///< if its plans may follow the network
@@ -120,6 +122,7 @@ private:
   std::vector<std::shared_ptr<Accounts>> _retired;
   std::vector<std::string> _ended_races, _ended_changes; ///< reports, where this is world rank 0
   Tags _tags;
+  std::atomic<std::uint32_t> _met = 0;
   int _keyval = MPI_KEYVAL_INVALID;
 };
 

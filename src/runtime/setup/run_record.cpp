@@ -34,6 +34,12 @@ using observe::quoted;
 constexpr std::int64_t most_merged = std::int64_t{64} << 20;
 /// The most comparisons of clocks that are kept: then every second one is forgotten.
 constexpr std::size_t most_comparisons = 32;
+/// The longest pause between two comparisons, unless they take too much of the time.
+constexpr std::int64_t most_pause_ns = 64'000'000'000;
+/// A comparison takes about sixteen times as long as the largest error, which is half of the
+/// shortest round trip: so it takes 0.5 % of the time.
+constexpr std::int64_t errors_in_pause = 16 * 200;
+constexpr std::int64_t most_growth = 4; ///< of the calls between two comparisons
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
@@ -142,7 +148,11 @@ void set_clocks(Runtime& it) {
 }
 
 void compare(Runtime& it) {
-  it.observation.clocks.push_back(compare_clocks(it.observation.hosts, it.shadow, it.clock_tag()));
+  Observation& own = it.observation;
+  own.clocks.push_back(compare_clocks(own.hosts, it.shadow, it.clock_tag()));
+  own.clock.add(own.clocks.back()[index(it.world_rank)]);
+  own.compared = own.calls;
+  own.compared_ns = own.clocks.back().front().at_ns;
 }
 
 /// Returns how many times slower the lab's network is than it stands for, as a number in JSON.
@@ -337,14 +347,22 @@ void begin_observation(Runtime& it) {
 void compare_clocks_now(Runtime& it) {
   Observation& own = it.observation;
   if (!it.settings.observes()) return;
+  const auto calls = static_cast<std::int64_t>(own.calls - own.compared);
+  const std::int64_t before_ns = own.compared_ns;
   compare(it);
   set_clocks(it);
+  // All ranks know the same of this, since rank 0 tells it with the comparison.
+  const std::int64_t call_ns = std::max<std::int64_t>((own.compared_ns - before_ns) / calls, 1);
+  const std::int64_t error_ns =
+      std::ranges::max(own.clocks.back(), {}, &ClockReading::error_ns).error_ns;
+  const std::int64_t pause_ns = std::max(own.pause_ns, errors_in_pause * error_ns);
+  own.next = own.calls + static_cast<std::uint64_t>(
+                             std::clamp<std::int64_t>(pause_ns / call_ns, 1, most_growth * calls));
   if (own.clocks.size() == most_comparisons) {
     std::size_t number = 0;
     std::erase_if(own.clocks, [&](const auto&) { return number++ % 2 == 1; });
-    own.distance *= 2;
+    own.pause_ns = std::min(2 * own.pause_ns, most_pause_ns);
   }
-  own.next = own.calls + own.distance;
 }
 
 void end_observation(Runtime& it) {

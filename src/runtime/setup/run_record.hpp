@@ -38,9 +38,12 @@ struct Observation {
   /// By comparison, the first in MPI_Init, and by rank. The last is that in MPI_Finalize, if it
   /// came to that.
   std::vector<std::vector<observe::ClockReading>> clocks;
-  std::uint32_t calls = 0;        ///< on communicators of all ranks
-  std::uint32_t distance = 16384; ///< calls between two comparisons
-  std::uint32_t next = distance;  ///< call from which on the next one is due
+  observe::ComparedClock clock;          ///< of this host
+  std::uint64_t calls = 0;               ///< on communicators of all ranks
+  std::uint64_t compared = 0;            ///< call after which the clocks were compared last
+  std::uint64_t next = 1024;             ///< call from which on the next comparison is due
+  std::int64_t compared_ns = 0;          ///< when, by rank 0's clock
+  std::int64_t pause_ns = 2'000'000'000; ///< wanted between two comparisons
 };
 
 /// Begins to record and to trace, as far as that is wanted. Collective over the shadow of

@@ -1,5 +1,6 @@
 #include "runtime/setup/runtime.hpp"
 
+#include "runtime/adapt/replanner.hpp"
 #include "runtime/mpi/datatype.hpp"
 #include "runtime/mpi/process.hpp"
 #include "runtime/setup/agreement.hpp"
@@ -15,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -102,6 +104,11 @@ void remark_on_plan(const Runtime& it) {
   if (it.settings.reproducible && it.multiple_threads)
     say("THALWEG_REPRODUCIBLE: the program has MPI_THREAD_MULTIPLE: the first reductions on a "
         "communicator other than MPI_COMM_WORLD are native");
+  const std::size_t hosts = std::set<network::HostId>(it.hosts.begin(), it.hosts.end()).size();
+  if (it.settings.adapt && !Replanner::follows(hosts, it.plan.network))
+    say("THALWEG_ADAPT: plans stay as they are: they follow networks of up to " +
+        std::to_string(Replanner::most_network) + " hosts, between ranks on up to " +
+        std::to_string(Replanner::most_hosts));
 }
 
 /// Reads the plan. Returns why it can't be used, if it can't. Collective.

@@ -190,6 +190,35 @@ TEST_CASE("plans follow a network that becomes worse and recovers") {
   }
 }
 
+TEST_CASE("a change is followed although the calls of an earlier one don't come any more") {
+  const Network calm = three_sites();
+  // Broadcasts don't go to site 0.
+  const Network disturbed =
+      runtime::changed(calm, std::vector<Cause>{ten_times(What::trunk, 4)}, Quantity::bandwidth);
+  const Cause fault = ten_times(What::trunk, 0);
+  const Network worse = runtime::changed(calm, std::vector<Cause>{fault}, Quantity::bandwidth);
+  const Shapes shapes = {bcast, sum};
+  const Plans plans = test::plans_for(calm, shapes, calm);
+  Story story = story_of(calm, shapes, 1);
+  const std::size_t part = calls_in(phase_s / 3, story, plans);
+  story.calls = 6 * part;
+  // Allreduces end with a passing disturbance: while it is suspected, or plans for it come.
+  for (std::size_t more = 22; more <= 40; more += 6) {
+    CAPTURE(more);
+    story.last_ends = part + more;
+    story.changes = {{0, calm}, {part, disturbed}, {part + more, calm}, {4 * part, worse}};
+    const Run follows = test::run(story, Mode::follows, plans);
+    CHECK(follows.alike);
+    const auto found = std::ranges::find_if(follows.attempts, [&](const runtime::Attempt& each) {
+      return !each.is_improvement && each.adopted > 4 * part;
+    });
+    REQUIRE(found != follows.attempts.end());
+    CHECK(found->key.kind == Kind::bcast);
+    REQUIRE_FALSE(found->causes.empty());
+    CHECK(same(found->causes.front(), fault));
+  }
+}
+
 TEST_CASE("where a latency grows, following is about as good as having known") {
   const Network calm = three_sites();
   const std::vector<Fault> faults = {

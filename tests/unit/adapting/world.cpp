@@ -43,6 +43,7 @@ RaceKey key_of(const collective::Collective& call) {
 
 /// What a rank keeps of its communicator.
 struct SimulatedRank {
+  observe::ComparedClock clock;
   std::unique_ptr<runtime::Chooser> chooser;
   std::unique_ptr<runtime::Epochs> epochs;
   std::unique_ptr<runtime::Replanner> replanner;
@@ -94,7 +95,9 @@ private:
         if (a != b) most = std::max(most, _story.planned.latency(a, b).value());
     return most * static_cast<double>(std::bit_width(_placement.size()));
   }
-  [[nodiscard]] std::size_t turn() const { return _call % _story.shapes.size(); }
+  [[nodiscard]] std::size_t turn() const {
+    return _call % (_story.shapes.size() - (_call >= _story.last_ends ? 1 : 0));
+  }
   [[nodiscard]] const collective::Collective& shape() const { return _story.shapes[turn()]; }
   [[nodiscard]] algorithms::Problem problem(const Network& network,
                                             const collective::Collective& shape) const {
@@ -107,16 +110,15 @@ private:
     const double offset = rank == 0 ? 0 : drawn(2) - 1;
     const double wrong = drawn(2 * error) - error;
     _mpi.offset_ns(rank) = static_cast<std::int64_t>(offset * 1e9);
-    const observe::ClockReading reading{.at_ns = _mpi.offset_ns(rank),
-                                        .offset_ns = -_mpi.offset_ns(rank) +
-                                                     static_cast<std::int64_t>(wrong * 1e9),
-                                        .error_ns = static_cast<std::int64_t>(error * 1e9)};
     SimulatedRank& it = at(rank);
+    it.clock.add({.at_ns = _mpi.offset_ns(rank),
+                  .offset_ns = -_mpi.offset_ns(rank) + static_cast<std::int64_t>(wrong * 1e9),
+                  .error_ns = static_cast<std::int64_t>(error * 1e9)});
     _mpi.run_as(rank);
     it.chooser =
         std::make_unique<runtime::Chooser>(_story.planned, library, _placement, rank, _table);
     if (_mode == Mode::stays) return;
-    it.epochs = std::make_unique<runtime::Epochs>(rank, std::vector<runtime::Won>(), reading);
+    it.epochs = std::make_unique<runtime::Epochs>(rank, std::vector<runtime::Won>(), &it.clock);
     if (_mode == Mode::follows)
       it.replanner =
           std::make_unique<runtime::Replanner>(_story.planned, library, _placement, rank);

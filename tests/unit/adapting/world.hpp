@@ -8,6 +8,7 @@
 #include "runtime/choose/chooser.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <random>
@@ -31,6 +32,8 @@ struct Story {
     Network network;
   };
   std::vector<Change> changes;
+  /// The call from which on the last shape doesn't come any more.
+  std::size_t last_ends = std::numeric_limits<std::size_t>::max();
   double flap_s = 0; ///< above 0: the networks take turns of so many seconds instead
   std::size_t calls = 0;
   std::optional<double> planning_s = 3; ///< none: the leader has no memory for it

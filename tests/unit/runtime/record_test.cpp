@@ -130,3 +130,39 @@ TEST_CASE("the offset of a clock is within its error, however asymmetric the pat
     CHECK(reading.error_ns <= shortest / 2 + 1);
   }
 }
+
+TEST_CASE("a clock that is compared again and again is known between comparisons, hours long") {
+  std::mt19937 random(4);
+  const auto drawn = [&](double least, double most) {
+    return std::uniform_real_distribution<double>(least, most)(random);
+  };
+  for (int trial = 0; trial < 100; ++trial) {
+    CAPTURE(trial);
+    const double began = drawn(-1e12, 1e12), drift = drawn(-80e-6, 80e-6);
+    const std::int64_t error = static_cast<std::int64_t>(drawn(1000, 100'000));
+    // The drift changes with the temperature, by 3 ppm in half an hour.
+    const auto offset = [&](double at_ns) {
+      return began + drift * at_ns + 3e-6 * 1.8e12 * std::sin(at_ns / 1.8e12);
+    };
+    ComparedClock clock;
+    CHECK_FALSE(clock.at(0));
+    double at_ns = 0;
+    for (int comparison = 0; comparison < 200; ++comparison) {
+      clock.add({static_cast<std::int64_t>(at_ns),
+                 std::llround(offset(at_ns) + drawn(-1, 1) * static_cast<double>(error)), error});
+      const double pause_ns = drawn(1e9, 64e9);
+      const double later_ns = at_ns + drawn(0, 1) * pause_ns;
+      const auto said = clock.at(static_cast<std::int64_t>(later_ns));
+      REQUIRE(said);
+      CHECK(std::abs(static_cast<double>(said->offset_ns) - offset(later_ns)) <=
+            static_cast<double>(said->error_ns) + 1);
+      const double since_ns = later_ns - at_ns;
+      CHECK(static_cast<double>(said->error_ns) <=
+            static_cast<double>(error) + 100e-6 * since_ns + 1);
+      if (comparison > 30) // So what is left of the drift is little more than its changes.
+        CHECK(static_cast<double>(said->error_ns) <=
+              static_cast<double>(error) + 11e-6 * since_ns + 1);
+      at_ns += pause_ns;
+    }
+  }
+}
