@@ -38,7 +38,7 @@ constexpr std::size_t most_comparisons = 32;
 constexpr std::int64_t most_pause_ns = 64'000'000'000;
 /// A comparison takes about sixteen times as long as the largest error, which is half of the
 /// shortest round trip: so it takes 0.5 % of the time.
-constexpr std::int64_t errors_in_pause = 16 * 200;
+constexpr std::int64_t errors_in_pause = std::int64_t{16} * 200;
 constexpr std::int64_t most_growth = 4; ///< of the calls between two comparisons
 
 std::string utc_now() {
