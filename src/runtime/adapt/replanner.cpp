@@ -18,7 +18,7 @@ using Act = Replanning::Act;
 constexpr std::uint64_t first_calls = 4;
 constexpr std::uint64_t most_epochs_to_compare = 64;
 /// So many epochs without a call of a shape, and no further one is waited for.
-constexpr std::uint64_t most_looks_elsewhere = 8;
+constexpr std::uint64_t most_epochs_without_calls = 8;
 /// While plans are made for what is known to last, looks at races tell nothing new.
 constexpr std::int64_t planning_pause_ns = Replanning::least_rest_ns;
 
@@ -119,7 +119,7 @@ bool Replanner::compare_plans(const Races& races, std::size_t at) {
     // Perhaps its calls don't come any more.
     const std::uint64_t most = races.all()[_state.race()].calls() > _calls_before
                                    ? most_epochs_to_compare
-                                   : most_looks_elsewhere;
+                                   : most_epochs_without_calls;
     _compares = races.epochs() < _adopted_at + most;
     return _compares;
   }
@@ -139,7 +139,7 @@ void Replanner::follow_up(Races& races) {
   const Watch& watch = races.all()[_state.race()].watch();
   const bool is_looked_at = races.looked_at() == _state.race();
   _looks_elsewhere = is_looked_at ? 0 : _looks_elsewhere + 1;
-  const bool comes = _looks_elsewhere < most_looks_elsewhere;
+  const bool comes = _looks_elsewhere < most_epochs_without_calls;
   if (const auto drifted = races.drifted(); drifted && comes && watch.is_off()) {
     _usual_ns = watch.usual_ns();
     _cost_before_ns = watch.cost_ns();

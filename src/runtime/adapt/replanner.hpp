@@ -105,8 +105,8 @@ private:
   bool _compares = false; ///< the plans that were adopted haven't been compared with those before
   /// What a call took before a drift was noticed last, and then.
   std::int64_t _usual_ns = 0, _cost_before_ns = 0;
-  std::uint64_t _looks_elsewhere =
-      0; ///< since the race of an attempt was looked at that isn't confirmed
+  /// Looks at other races since that of an attempt was looked at that isn't confirmed.
+  std::uint64_t _looks_elsewhere = 0;
   std::uint64_t _adopted_at = 0;   ///< epoch
   std::uint64_t _calls_before = 0; ///< of the shape whose plan was adopted, until then
   std::uint64_t _changed_at = 0;   ///< the communicator's call in which plans changed last

@@ -8,8 +8,8 @@ namespace {
 
 constexpr double most_drift = 100e-6; ///< of a clock beside another
 constexpr double most_change = 10e-6; ///< of that drift while it is trusted
-constexpr std::int64_t trusted_ns =
-    300'000'000'000; ///< how long the same drift is trusted, at least
+/// How long the same drift is trusted, at least.
+constexpr std::int64_t trusted_ns = 300'000'000'000;
 
 } // namespace
 
