@@ -37,8 +37,6 @@ RECENT = 4 << 20
 """Most bytes that are read from a file's end where the latest entries suffice."""
 FEWEST = 20
 """Fewest transfers of a pair in a run record that tell something."""
-AHEAD = 60
-"""Seconds by which the clock of a machine that shares the file may be ahead."""
 USUAL_SHARE = 0.1
 """The share of a pair's transfers that are quicker than what counts as its ratio."""
 
@@ -182,8 +180,8 @@ def location(hosts: Iterable[str], environment: Mapping[str, str] = os.environ) 
 def load(hosts: Iterable[str], *, recent: bool = False) -> History:
     """Returns the history of a set of hosts: all of it, or what the last RECENT bytes hold.
 
-    Lines that are cut off or damaged are skipped, and those that a wrong clock dated into the
-    future. A note says if the file can't be read, or is something else; then nothing is known.
+    Lines that are cut off or damaged are skipped. A note says if the file can't be read, or is
+    something else; then nothing is known.
     """
     names = sorted(set(hosts))
     path = location(names)
@@ -203,8 +201,7 @@ def load(hosts: Iterable[str], *, recent: bool = False) -> History:
         why = error.strerror if isinstance(error, OSError) else str(error)
         _note_ignored(path, why)
         return History(names, [])
-    soon = time.time() + AHEAD
-    found = [entry for line in lines if (entry := _entry(line, names)) and entry.at < soon]
+    found = [entry for line in lines if (entry := _entry(line, names))]
     return History(names, sorted(found, key=lambda entry: entry.at))
 
 
