@@ -1,5 +1,5 @@
-// Collectives of neighbourhoods with blocks of known sizes: on a graph in which each rank sends to the
-// next one and to the one after that, and on a line. tests/mpi/record.py knows what is sent.
+// Collectives of neighbourhoods with blocks of known sizes: on a graph in which each rank sends to
+// the next one and to the one after that, and on a line. tests/mpi/record.py knows what is sent.
 
 #include "check.hpp"
 

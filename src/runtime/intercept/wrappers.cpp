@@ -237,7 +237,7 @@ THALWEG_COLLECTIVE(Ibarrier, barrier, (MPI_Comm comm), (comm), .comm = comm)
   THALWEG_DEFINE_PERSISTENT(                                                                       \
       name, (THALWEG_UNPACKED parameters, MPI_Info info, MPI_Request * request),                   \
       (THALWEG_UNPACKED arguments, info, request),                                                 \
-      make_persistent(NeighborhoodCall{Neighborhood::which, comm, __VA_ARGS__},                     \
+      make_persistent(NeighborhoodCall{Neighborhood::which, comm, __VA_ARGS__},                    \
                       NativeCall(forward)))
 #define THALWEG_BASE(name, lower) name##_init
 THALWEG_COLLECTIVE(Barrier_init, barrier, (MPI_Comm comm), (comm), .comm = comm)

@@ -26,7 +26,8 @@ constexpr std::size_t size_class(std::uint64_t bytes) {
 }
 
 /// What this process sends to one rank.
-template <EntryKind kind> struct SentEntry {
+template <EntryKind kind>
+struct SentEntry {
   static constexpr EntryKind its_kind = kind;
   EntryHead head;
   std::int32_t to = 0; ///< rank in COMM_WORLD; its size: a process outside
@@ -94,7 +95,8 @@ private:
 };
 
 /// What the program of this process has sent: a row of a matrix.
-template <class Entry> class SentRow : Row<Entry> {
+template <class Entry>
+class SentRow : Row<Entry> {
 public:
   using Row<Entry>::Row;
 

@@ -161,7 +161,7 @@ private:
     if (!call.key) return;
     Races& races = _ranks[rank].races;
     Race* race = races.find(*call.key);
-    if (race == nullptr) race = races.add(*call.key, 1000, candidates_of(*call.key));
+    if (race == nullptr) race = races.add(*call.key, 1000, candidates_of(*call.key), true);
     if (race == nullptr) return;
     const std::size_t at = _at[rank];
     const Candidate candidate = race->next();
@@ -208,13 +208,15 @@ private:
                                                  std::numeric_limits<std::size_t>::max()};
 };
 
-std::vector<Call> random_calls(Random& random, std::size_t count) {
+/// @param phase calls after which other shapes come
+std::vector<Call> random_calls(Random& random, std::size_t count,
+                               std::size_t phase = std::numeric_limits<std::size_t>::max()) {
   const std::size_t shapes = 1 + random() % 40;
   const auto share = random() % 4; // of calls that wait for all: none, a few, or most
   std::vector<Call> calls;
   std::size_t shape = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    if (random() % 8 == 0) shape = random() % shapes;
+    if (random() % 8 == 0) shape = i / phase * 16 + random() % shapes;
     const Kind kind = collective::kinds[shape % collective::kind_count];
     const bool may_wait =
         kind == Kind::allreduce || kind == Kind::barrier || kind == Kind::alltoall;
@@ -246,6 +248,50 @@ TEST_CASE("no two ranks execute a call differently, and nothing hangs") {
   CHECK(native > 5 * cases);
   CHECK(second > cases);
   CHECK(epochs > cases);
+}
+
+TEST_CASE("shapes that come late race in the place of others that don't come any more") {
+  for (std::uint64_t seed = 0; seed < test::share_of<std::uint64_t>(40, 4); ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const std::vector<Call> calls = random_calls(random, 6000, 1500);
+    World world(2 + random() % 4, calls, seed);
+    REQUIRE(world.run());
+    CHECK(world.all_alike());
+    CHECK(world.disagreements() == 0);
+    const Races& races = world.ranks().front().races;
+    const auto last = std::ranges::find_if(calls.rbegin(), calls.rend(),
+                                           [](const Call& call) { return call.key.has_value(); });
+    CHECK(std::ranges::find(races.all(), *last->key, &Race::key) != races.all().end());
+    CHECK(races.all().size() <= Races::most_races);
+  }
+}
+
+TEST_CASE("a race that was replaced begins with what it ended with, and is reported") {
+  const auto key_of = [](std::size_t shape) {
+    return RaceKey{.kind = Kind::bcast, .root = static_cast<collective::Rank>(shape)};
+  };
+  constexpr std::size_t most = Races::most_races;
+  Races races({{key_of(0), Candidate::native}});
+  const auto call = [&](std::size_t shape, bool may_replace = true) {
+    if (races.enter())
+      races.agree(races.record(0, 1000, 0, {}, [](std::int64_t ns) { return ns; }));
+    Race* race = races.find(key_of(shape));
+    if (race == nullptr) race = races.add(key_of(shape), 1000, {true, false}, may_replace);
+    if (race != nullptr) races.count(*race, {0, 1000});
+    return race;
+  };
+  for (std::size_t shape = 0; shape < most; ++shape)
+    REQUIRE(call(shape) != nullptr);
+  CHECK(call(most) == nullptr); // All of them have just come.
+  for (int i = 0; i < 2000; ++i)
+    call(1);
+  CHECK(call(most, false) == nullptr);
+  CHECK(call(most)->incumbent() == Candidate::plan);
+  CHECK(std::ranges::find(races.all(), key_of(0), &Race::key) == races.all().end());
+  CHECK(std::ranges::find(races.all(), key_of(1), &Race::key) != races.all().end());
+  CHECK(call(0)->incumbent() == Candidate::native); // in the place of another one
+  CHECK(races.replaced().empty());                  // None of them had a verdict.
 }
 
 TEST_CASE("ranks whose states differ notice it, and all return to the plan") {

@@ -32,7 +32,7 @@ struct RacingProgram {
       if (agrees)
         record = races.record(0, now_ns - last_ns, 0, facts, [](std::int64_t ns) { return ns; });
       Race* race = races.find(allreduce);
-      if (race == nullptr) race = races.add(allreduce, 1000, candidates);
+      if (race == nullptr) race = races.add(allreduce, 1000, candidates, false);
       const Candidate candidate = race->next();
       const std::int64_t ns = cost(candidate, made);
       races.count(*race, {now_ns, now_ns + ns});
