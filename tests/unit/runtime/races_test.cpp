@@ -232,9 +232,9 @@ std::vector<Call> random_calls(Random& random, std::size_t count,
 } // namespace
 
 TEST_CASE("no two ranks execute a call differently, and nothing hangs") {
-  const std::uint64_t cases = test::share_of<std::uint64_t>(400, 10);
-  std::uint64_t native = 0, second = 0, epochs = 0;
-  for (std::uint64_t seed = 0; seed < cases; ++seed) {
+  const test::Seeds seeds(400, 10);
+  std::uint64_t native = 0, second = 0, epochs = 0, calls = 0;
+  for (std::uint64_t seed = seeds.first(); seed < seeds.end(); ++seed) {
     CAPTURE(seed);
     Random random(seed);
     World world(2 + random() % 8, random_calls(random, 100 + random() % 600), seed);
@@ -244,10 +244,12 @@ TEST_CASE("no two ranks execute a call differently, and nothing hangs") {
     native += world.calls_of(Candidate::native);
     second += world.calls_of(Candidate::second);
     epochs += world.ranks().front().races.epochs();
+    calls += world.ranks().front().races.calls();
   }
-  CHECK(native > 5 * cases);
-  CHECK(second > cases);
-  CHECK(epochs > cases);
+  CHECK(native > 5 * seeds.count());
+  CHECK(second > seeds.count());
+  CHECK(epochs > seeds.count());
+  seeds.print(calls, epochs);
 }
 
 TEST_CASE("shapes that come late race in the place of others that don't come any more") {
