@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+from bench import machine
+from bench.builds import Build
 from bench.page import Page, Part, Record
 from bench.report import Subject, Table
 from bench.settings import Settings
@@ -19,7 +22,7 @@ subject = Subject(
     "sequences",
     "Random sequences of calls without a disagreement or a hang",
     ("src/runtime/adapt", "tests/unit/runtime"),
-    ("what", "first"),
+    ("what", "first", "build", "seed"),
     made="Simulated",
 )
 tests = {
@@ -28,6 +31,8 @@ tests = {
 }
 """The test of tests/unit/runtime that draws the sequences, by what ranks agree on."""
 sequences, of_a_part, at_once = 1_000_000, 50_000, 2
+on_mpi = "races on MPI"
+mpi_calls, ranks = 100_000, 4
 program = Path("build/tests/test_runtime")
 printed = re.compile(r"sequences (\d+) calls (\d+) changes (\d+)")
 
@@ -47,6 +52,10 @@ def run(settings: Settings) -> None:
                     pool.map(partial(try_out, what, step), range(first, first + of_a_part, step))
                 )
             page.add(labels, {}, found)
+    for build in settings.builds:
+        labels = {"what": on_mpi, "build": build.name, "seed": settings.seed}
+        if not page.has(labels):
+            page.add(labels, {}, [try_on_mpi(build, settings.seed)])
     page.finish()
 
 
@@ -65,6 +74,20 @@ def try_out(what: str, count: int, first: int) -> Record:
     if found is None:
         raise UserError(f'{program}: has no test "{tests[what]}"')
     return dict(zip(("sequences", "calls", "changes"), map(int, found.groups()), strict=True))
+
+
+def try_on_mpi(build: Build, seed: int) -> Record:
+    """Runs real ranks whose plans race, by the program of the tests; checks all results."""
+    script = machine.repository / "tests/mpi/racing.py"
+    of_program = [str(ranks), str(seed), str(mpi_calls)]
+    done = subprocess.run(
+        [sys.executable, str(script), build.flavour, "build", *of_program],
+        env=os.environ | {"THALWEG_TEST_MPI": build.name},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return {"failed": (done.stdout + done.stderr)[-1000:]} if done.returncode else {}
 
 
 def contents(parts: Sequence[Part]) -> list[Table]:
@@ -87,4 +110,19 @@ def contents(parts: Sequence[Part]) -> list[Table]:
         )
         failed = sum("failed" in each for each in own)
         table.add(what, *(f"{total:,}" for total in totals), failed)
-    return [table]
+    real = Table(
+        "Calls of real ranks whose plans race",
+        ["build", "ranks", "calls", "seed", "results"],
+        notes=[
+            "Ranks on one host that pretend to be on several, come late now and then, run ahead, "
+            "and make and free communicators: `tests/mpi/racing.cpp`."
+        ],
+    )
+    for part in parts:
+        if part.labels["what"] == on_mpi:
+            failed = any("failed" in each for each in part.samples)
+            real.add(
+                part.labels["build"], ranks, f"{mpi_calls:,}", part.labels["seed"],
+                "wrong" if failed else "right",
+            )  # fmt: skip
+    return [table, real]
