@@ -446,11 +446,11 @@ TEST_CASE("races that another one won before begin with it; text about them that
   CHECK(raced[1].winner == Candidate::second);
   const RaceKey bcast{.kind = Kind::bcast, .root = 0, .size_class = 20};
   CHECK(raced[1].race == bcast);
-  CHECK(Races(raced).add(allreduce, 1, {true, true})->next() == Candidate::native);
-  CHECK(Races(raced).add(bcast, 1, {true, true})->next() == Candidate::second);
-  CHECK(Races(raced).add(bcast, 1, {true, false})->next() == Candidate::plan);
-  CHECK(Races().add(allreduce, 1, {true, true})->next() == Candidate::plan);
-  CHECK(Races().add(allreduce, 1, {false, true})->next() == Candidate::native);
+  CHECK(Races(raced).add(allreduce, 1, {true, true}, false)->next() == Candidate::native);
+  CHECK(Races(raced).add(bcast, 1, {true, true}, false)->next() == Candidate::second);
+  CHECK(Races(raced).add(bcast, 1, {true, false}, false)->next() == Candidate::plan);
+  CHECK(Races().add(allreduce, 1, {true, true}, false)->next() == Candidate::plan);
+  CHECK(Races().add(allreduce, 1, {false, true}, false)->next() == Candidate::native);
 }
 
 TEST_CASE("a report is of races with a verdict") {
