@@ -48,6 +48,7 @@ from bench import (
     probe,
     regret,
     scaling,
+    sequences,
     settings,
     simgrid,
     smpi,
@@ -276,6 +277,9 @@ commands = {
     "trees": Command(trees.run, options=frozenset({"anew", "resume", "trees"}), on_lab=False),
     "scaling": Command(scaling.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
     "probe": Command(probe.run, probe.scenarios, 1, frozenset({"anew", "resume", "budget"})),
+    "sequences": Command(
+        sequences.run, options=frozenset({"build", "anew", "resume"}), on_lab=False
+    ),
     "trunks": Command(trunks.run, options=frozenset({"anew", "budget", "networks"}), on_lab=False),
 }
 

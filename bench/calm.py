@@ -102,7 +102,8 @@ def contents(parts: Sequence[Part]) -> list[Table]:
             "the order statistics that enclose it with 95 %, or of fewer than six pairs all; met "
             f"unless all of that lies above {bar}x.",
             "Improved: runs in which plans for calls in a row were found better, and adopted. "
-            "Alarms: runs in which a change of the network was suspected.",
+            "Alarms: runs in which a change of the network was noticed; a suspicion that isn't "
+            "confirmed, of which nothing comes, is none.",
             timeline_runs.of_nbody,
             "Invalid runs, by the lab's own counters, are left out of the times.",
         ],

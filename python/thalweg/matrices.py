@@ -106,12 +106,13 @@ def of_run(run: Run) -> Program:
 
 
 def of_record(run: Run) -> Communication:
-    """Returns the matrix of a run record: messages, and what ranks wrote to the memory of others
-    or read from it, for which the program needn't wait in any order. What goes to processes outside
-    of the world is left out."""
-    matrix, other = run.matrix, run.one_sided
+    """Returns the matrix of a run record: messages, blocks of collectives of neighbourhoods, and
+    what ranks wrote to the memory of others or read from it, for which the program needn't wait in
+    any order. What goes to processes outside of the world is left out."""
+    matrix, blocks, other = run.matrix, run.neighbor_blocks, run.one_sided
     entries = [
         (matrix.sender, matrix.receiver, matrix.messages, matrix.nbytes, matrix.phase),
+        (blocks.sender, blocks.receiver, blocks.messages, blocks.nbytes, np.zeros_like(blocks.phase)),
         (other.rank, other.target, other.writes, other.written, np.zeros_like(other.rank)),
         (other.target, other.rank, other.reads, other.read, np.zeros_like(other.rank)),
     ]
@@ -132,8 +133,8 @@ def _by_pair(counts: NDArray[Any]) -> NDArray[Any]:
 def calls_of(run: Run) -> list[Call]:
     """Returns the collectives that a run's program called, by communicator, root and size class.
 
-    Each has the mean of its sizes. Collectives of communicators that aren't known, and of
-    neighbourhoods, are left out.
+    Each has the mean of its sizes. Collectives of communicators that aren't known are left out, and
+    those of neighbourhoods, whose blocks of_record() has.
     """
     world = list(range(run.ranks))
     recorded = {part.rank for part in run.parts}

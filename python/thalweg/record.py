@@ -166,7 +166,16 @@ class Run:
 
     @cached_property
     def matrix(self) -> CommunicationMatrix:
-        sender, entries = self._table(1, record_file.MESSAGES)
+        """Messages point to point."""
+        return self._sent(1)
+
+    @cached_property
+    def neighbor_blocks(self) -> CommunicationMatrix:
+        """Blocks of collectives of neighbourhoods."""
+        return self._sent(6)
+
+    def _sent(self, kind: int) -> CommunicationMatrix:
+        sender, entries = self._table(kind, record_file.MESSAGES)
         phase = contacts(sender, entries["to"])
         order = np.lexsort((entries["to"], sender))
         return CommunicationMatrix(

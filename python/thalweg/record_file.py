@@ -108,7 +108,7 @@ CALL_KEY = (
     "communicator", "ranks", "root", "algorithm", "collective", "size_class", "datatype", "planned",
     "reason", "nonblocking",
 )  # fmt: skip
-KINDS = {1: MESSAGES, 2: CALLS, 3: LINK, 4: COMMUNICATOR, 5: ONE_SIDED}
+KINDS = {1: MESSAGES, 2: CALLS, 3: LINK, 4: COMMUNICATOR, 5: ONE_SIDED, 6: MESSAGES}
 
 
 @dataclass(frozen=True)

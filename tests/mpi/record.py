@@ -73,6 +73,22 @@ def one_sided(case: Case) -> None:
     assert not run_record.matrix.messages.any()
 
 
+def neighbor_blocks(case: Case) -> None:
+    """Blocks for neighbours are counted by destination, also where nothing is planned."""
+    launch(case, "neighbor_blocks")
+    found = record.read(case.folder / "run")
+    counts, nbytes = found.neighbor_blocks.dense()
+    expected = np.zeros((2, RANKS, RANKS))
+    for rank in range(RANKS):
+        for step in (1, 2):
+            expected[:, rank, (rank + step) % RANKS] += 3, 8 * (3 + step + rank + 2)
+        for other in {rank - 1, rank + 1} & set(range(RANKS)):
+            expected[:, rank, other] += 1, 40
+    assert (counts == expected[0]).all(), counts
+    assert (nbytes == expected[1]).all(), nbytes
+    assert not found.matrix.messages.any()
+
+
 def killed(case: Case) -> None:
     settings = {"THALWEG_EVENTS": "1MB"}
     functions = int(launch(case, "messages", "kill", settings=settings).split()[0])
@@ -199,6 +215,7 @@ CASES: Mapping[str, Callable[[Case], None]] = {
     "all-functions": all_functions,
     "killed": killed,
     "one-sided": one_sided,
+    "neighbor-blocks": neighbor_blocks,
     "calls": calls,
     "clocks": clocks,
     "long": long,

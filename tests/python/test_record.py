@@ -16,11 +16,11 @@ RUN = 0xABCDEF
 TICK = 0.5  # nanoseconds
 
 
-def messages(to: int, counts: list[tuple[int, int]]) -> bytes:
-    """Messages and bytes to a rank, by size class."""
+def messages(to: int, counts: list[tuple[int, int]], kind: int = 1) -> bytes:
+    """Messages and bytes to a rank, by size class; 6: blocks for neighbours."""
     counts = counts + [(0, 0)] * (CLASSES - len(counts))
     return struct.pack(
-        f"<IIii{2 * CLASSES}Q", 1, 144, to, 0, *(m for m, _ in counts), *(b for _, b in counts)
+        f"<IIii{2 * CLASSES}Q", kind, 144, to, 0, *(m for m, _ in counts), *(b for _, b in counts)
     )
 
 
@@ -252,14 +252,15 @@ def test_one_way_times_need_both_ends(tmp_path: Path) -> None:
     assert np.isnan(found["one_way"])
 
 
-def test_what_ranks_write_and_read_of_others_memory_is_in_a_mappings_matrix(
+def test_mappings_have_blocks_for_neighbours_and_what_is_done_to_others_memory(
     tmp_path: Path,
 ) -> None:
-    first = part(0, 3, messages(1, [(2, 20)]), one_sided(1, (3, 30), (4, 400)))
+    blocks = messages(2, [(0, 0), (5, 70)], kind=6)
+    first = part(0, 3, messages(1, [(2, 20)]), blocks, one_sided(1, (3, 30), (4, 400)))
     second = part(1, 3, one_sided(3, (9, 90), (9, 90)), one_sided(2, (1, 8), (0, 0)))
     matrix = matrices.of_record(record.read(write(tmp_path, 3, first, second, part(2, 3))))
     found = zip(matrix.sender, matrix.receiver, matrix.messages, matrix.nbytes, strict=True)
-    assert sorted(found) == [(0, 1, 5, 50), (1, 0, 4, 400), (1, 2, 1, 8)]
+    assert sorted(found) == [(0, 1, 5, 50), (0, 2, 5, 70), (1, 0, 4, 400), (1, 2, 1, 8)]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from thalweg import record, units
+from thalweg import matrices, record, units
 from thalweg.report import bins, elements
 from thalweg.report.bins import Bins, Floats, Numbers
 from thalweg.report.elements import Axis, Block, Layer, Section
@@ -149,19 +149,16 @@ def _ends(order: Sequence[int]) -> Sequence[int]:
 
 def communication(run: record.Run, rows: Bins) -> Section:
     """The communication matrix."""
-    matrix = run.matrix
-    inside = matrix.receiver < run.ranks
-    sender, receiver = matrix.sender[inside], matrix.receiver[inside]
-    messages, nbytes = (
-        part[inside].sum(axis=1).astype(float) for part in (matrix.messages, matrix.nbytes)
-    )
+    matrix = matrices.of_record(run)
+    sender, receiver = matrix.sender, matrix.receiver
+    messages, nbytes = matrix.messages, matrix.nbytes
     title = "Messages of the program"
     if not len(sender):
         return Section(
             title,
             [
                 elements.text(
-                    "The program sent no messages point to point; collectives are kept as calls."
+                    "The program sent nothing from rank to rank; collectives are kept as calls."
                 )
             ],
         )
@@ -171,7 +168,7 @@ def communication(run: record.Run, rows: Bins) -> Section:
     ]
     where = np.asarray(run.placement)
     across = where[sender] != where[receiver]
-    outside = int(matrix.messages[~inside].sum())
+    outside = int(run.matrix.messages[run.matrix.receiver >= run.ranks].sum())
     what = "" if rows.single else "Ranks of a host are together. "
     note = f"{what}Lines separate {'sites' if rows.groups == rows.sites else 'hosts'}."
     if outside:
@@ -183,7 +180,8 @@ def communication(run: record.Run, rows: Bins) -> Section:
                 f"{_count(messages.sum())} messages with "
                 f"{units.size_to_text(round(nbytes.sum()))} in all, of which "
                 f"{100 * nbytes[across].sum() / max(nbytes.sum(), 1):.0f} % went to another host. "
-                "Collectives aren't in it."
+                "Blocks of collectives of neighbourhoods and accesses to other ranks' memory are "
+                "in it, other collectives aren't."
             ),
             elements.heatmap(
                 "Communication matrix",

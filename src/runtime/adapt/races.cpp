@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <tuple>
 
 namespace thalweg::runtime {
@@ -13,6 +14,7 @@ constexpr std::uint64_t most_distance = 512;
 /// The most time between two epochs, unless calls or agreeing take too long for that.
 constexpr std::int64_t usual_pause_ns = 1'000'000'000;
 constexpr std::uint64_t stamina = 256;        ///< calls of all shapes until a race is given up
+constexpr std::uint64_t long_ago = 1024;      ///< calls of all shapes since a race's last one
 constexpr std::int64_t agreement_share = 200; ///< a two hundredth is 0.5 %
 constexpr std::int64_t most_ns = std::int64_t{1} << 40;
 constexpr std::uint64_t no_further = std::numeric_limits<std::uint64_t>::max();
@@ -35,23 +37,72 @@ static_assert(first_share + 2 * Race::most_shares <= std::tuple_size_v<EpochReco
 } // namespace
 
 Races::Races(std::vector<Won> won, bool has_clocks)
-    : _won(std::move(won)), _has_clocks(has_clocks), _next(first_epoch), _distance(first_distance) {
-  _races.reserve(most_races); // no memory is needed later, which one rank might not get
+    : _won(std::move(won)), _most_won(_won.size() + most_races), _has_clocks(has_clocks),
+      _next(first_epoch), _distance(first_distance) {
+  // No memory is needed later, which one rank might not get.
+  _races.reserve(most_races);
+  _won.reserve(_most_won);
 }
 
 Race* Races::find(const RaceKey& key) {
-  if (_latest < _races.size() && _races[_latest].key() == key) return &_races[_latest];
-  const auto found = std::ranges::find(_races, key, &Race::key);
-  _latest = static_cast<std::size_t>(found - _races.begin());
-  return found != _races.end() ? &*found : nullptr;
+  if (_latest >= _races.size() || !(_races[_latest].key() == key)) {
+    const auto found = std::ranges::find(_races, key, &Race::key);
+    _latest = static_cast<std::size_t>(found - _races.begin());
+    if (found == _races.end()) return nullptr;
+  }
+  _called[_latest] = _calls;
+  return &_races[_latest];
 }
 
-Race* Races::add(const RaceKey& key, std::int64_t weight, Candidates candidates) {
-  if (_races.size() == most_races) return nullptr;
+Race* Races::add(const RaceKey& key, std::int64_t weight, Candidates candidates, bool may_replace) {
   const auto before = std::ranges::find(_won, key, &Won::race);
   const bool is_known = before != _won.end() && candidates.contains(before->winner);
-  return &_races.emplace_back(key, weight, candidates,
-                              is_known ? before->winner : candidates.planned(), _has_clocks);
+  const Race race(key, weight, candidates, is_known ? before->winner : candidates.planned(),
+                  _has_clocks);
+  std::size_t at = _races.size();
+  if (at < most_races) {
+    _races.push_back(race);
+  } else {
+    at = may_replace ? longest_unused() : none;
+    if (at == none) return nullptr;
+    keep(_races[at]);
+    _races[at] = race;
+    if (_looked_at == at) _looked_at.reset();
+  }
+  _latest = at;
+  _called[at] = _calls;
+  return &_races[at];
+}
+
+/// Returns the race whose calls haven't come for the longest time, if that is long.
+std::size_t Races::longest_unused() const {
+  std::size_t best = none;
+  std::uint64_t last = _calls - std::min(_calls, long_ago);
+  for (std::size_t i = 0; i < _races.size(); ++i) {
+    if (i == _at || !_races[i].is_idle() || _called[i] >= last) continue;
+    best = i;
+    last = _called[i];
+  }
+  return best;
+}
+
+/// Keeps what is known of a race that is replaced: what it begins with if its calls come again, and
+/// what is reported. The former needs no memory, since all ranks must know the same.
+void Races::keep(const Race& race) {
+  const auto known = std::ranges::find(_won, race.key(), &Won::race);
+  const Won won{race.key(), race.incumbent()};
+  if (known != _won.end())
+    *known = won;
+  else if (_won.size() < _most_won)
+    _won.push_back(won);
+  else
+    _won[_kept++ % _most_won] = won;
+  if (race.verdicts().empty() || _replaced.size() == most_replaced) return;
+  try {
+    _replaced.push_back(race);
+  } catch (const std::bad_alloc&) {
+    return; // It is missing in reports.
+  }
 }
 
 /// Looks for something to agree on.

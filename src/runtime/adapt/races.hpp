@@ -50,9 +50,10 @@ public:
   void enter_agreeing() { ++_calls; }
   /// Returns the race for a planned call, or null if it hasn't been added.
   Race* find(const RaceKey& key);
-  /// Adds a race that isn't known, unless there are too many: then it returns null.
+  /// Adds a race that isn't known. Where there are most_races, it replaces one whose calls haven't
+  /// come for long; returns null if there is none such, or none may be replaced.
   /// @param weight roughly what such a call takes: equal on all ranks
-  Race* add(const RaceKey& key, std::int64_t weight, Candidates candidates);
+  Race* add(const RaceKey& key, std::int64_t weight, Candidates candidates, bool may_replace);
   /// Counts a call that was executed as Race::next() said.
   void count(Race& race, CallTimes ticks) {
     race.count(ticks);
@@ -92,6 +93,8 @@ public:
   [[nodiscard]] std::optional<std::size_t> looked_at() const { return _looked_at; }
 
   [[nodiscard]] const std::vector<Race>& all() const { return _races; }
+  /// Returns the first of the races that were replaced after a verdict, for reports.
+  [[nodiscard]] const std::vector<Race>& replaced() const { return _replaced; }
   [[nodiscard]] std::uint64_t calls() const { return _calls; }
   /// Returns the calls after which the ranks wait for an agreement that has begun.
   /// @param waits_for_all whether all ranks are known to have entered a call so much later
@@ -105,8 +108,10 @@ public:
   [[nodiscard]] std::int64_t elapsed_ns() const { return _elapsed_ns; }
 
 private:
-  static constexpr std::size_t none = most_races;
+  static constexpr std::size_t none = most_races, most_replaced = 256;
   bool look();
+  [[nodiscard]] std::size_t longest_unused() const;
+  void keep(const Race& race);
   [[nodiscard]] std::size_t most_urgent(bool due) const;
   [[nodiscard]] std::size_t suspicious() const;
   [[nodiscard]] EpochRecord record(std::int64_t elapsed_ns, std::int64_t cost_ns,
@@ -115,11 +120,14 @@ private:
   [[nodiscard]] std::int64_t hash() const;
   void schedule(std::int64_t elapsed_ns);
 
-  std::vector<Won> _won;
+  std::vector<Won> _won; ///< with room for _most_won from the beginning
+  std::size_t _most_won, _kept = 0;
   bool _has_clocks;
-  std::vector<Race> _races; ///< with room for the most from the beginning
-  std::size_t _latest = 0;  ///< found last
-  std::size_t _at = none;   ///< what is agreed on, or goes on
+  std::vector<Race> _races;                        ///< with room for the most from the beginning
+  std::array<std::uint64_t, most_races> _called{}; ///< the call in which each was found last
+  std::vector<Race> _replaced;
+  std::size_t _latest = 0; ///< found last
+  std::size_t _at = none;  ///< what is agreed on, or goes on
   std::uint64_t _calls = 0, _epochs = 0;
   std::uint64_t _next;                 ///< the call at which to look
   std::uint64_t _begun = 0, _last = 0; ///< the calls in which the latest agreements began

@@ -63,9 +63,12 @@ public:
   /// Waits for what is open, and for the thread. No call may follow.
   void end();
 
-  /// Returns the attempts so far; none if this isn't the leader.
+  /// Returns the attempts so far, but for one that isn't confirmed yet; none if this isn't the
+  /// leader.
   [[nodiscard]] std::span<const Attempt> attempts() const {
-    return _leader != nullptr ? _leader->attempts() : std::span<const Attempt>();
+    if (_leader == nullptr) return {};
+    const std::span<const Attempt> all = _leader->attempts();
+    return _state.is_unconfirmed() && !all.empty() ? all.first(all.size() - 1) : all;
   }
   /// Returns the network as this rank knows it by now: changed, if it is the leader.
   [[nodiscard]] const Network& network() const {

@@ -131,8 +131,9 @@ std::string size_fields(const SizeRange& sizes) {
 std::vector<std::string> reports(const Races& races, const planner::Table* table,
                                  collective::Rank ranks, int leader) {
   std::vector<std::string> result;
-  for (const Race& race : races.all())
-    if (!race.verdicts().empty()) result.push_back(report(race, table, ranks, leader));
+  for (const std::vector<Race>* const those : {&races.replaced(), &races.all()})
+    for (const Race& race : *those)
+      if (!race.verdicts().empty()) result.push_back(report(race, table, ranks, leader));
   return result;
 }
 

@@ -62,7 +62,7 @@ Race* race_of(const Runtime& runtime, const Communicator& communicator, const Ca
   if (race == nullptr)
     race = epochs->races.add(
         key, call_cost_ns(shape.kind, communicator.size, shape.size, runtime.slowest_path),
-        candidates);
+        candidates, communicator.replanner == nullptr); // which knows races by their numbers
   if (race == nullptr || race->candidates().planned() != candidates.planned()) return nullptr;
   race->note_size(shape.size);
   epochs->predictions(*race) = {.predicted_plan_ns = choice.prediction.plan_ns,

@@ -4,6 +4,7 @@
 #include "runtime/intercept/transaction.hpp"
 #include "units/fields.hpp"
 
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -174,6 +175,20 @@ int count(Runtime& runtime, Communicator& communicator, const NeighborhoodCall& 
   });
 }
 
+/// Counts what the rank has sent to each of its neighbours, if the run is recorded.
+void count_blocks(Runtime& runtime, const NeighborhoodCall& call) {
+  if (!runtime.record) return;
+  try {
+    const std::vector<int>& neighbors = runtime.record->destinations.neighbors(call.comm);
+    for (std::size_t i = 0; i < neighbors.size(); ++i)
+      if (neighbors[i] >= 0)
+        runtime.record->neighbor_blocks.count(
+            neighbors[i], static_cast<std::uint64_t>(sent_bytes(call, static_cast<int>(i))));
+  } catch (const std::exception&) { // without memory, they are not counted
+    return;
+  }
+}
+
 /// Records a call that has been executed natively. @param communicator null if it isn't known
 void finish_native(Runtime& runtime, const Communicator* communicator, const NeighborhoodCall& call,
                    CallRecord& record) {
@@ -240,18 +255,27 @@ int execute(const NeighborhoodCall& call, NativeCall execute_native) {
   if (it == nullptr) return execute_native();
   CallRecord record(*it, it->counters, call.neighborhood);
   Communicator* const communicator = it->communicators.find(call.comm);
-  return communicator != nullptr ? execute_known(*it, *communicator, call, record, execute_native)
-                                 : execute_first(*it, call, record, execute_native);
+  const int code = communicator != nullptr
+                       ? execute_known(*it, *communicator, call, record, execute_native)
+                       : execute_first(*it, call, record, execute_native);
+  if (code == MPI_SUCCESS) count_blocks(*it, call);
+  return code;
 }
 
 int start(const NeighborhoodCall& call, NativeCall start_natively) {
+  const int code = make_persistent(call, start_natively);
+  if (code == MPI_SUCCESS && runtime != nullptr) count_blocks(*runtime, call);
+  return code;
+}
+
+int make_persistent(const NeighborhoodCall& call, NativeCall make_natively) {
   Runtime* const it = runtime;
-  if (it == nullptr || it->helper == nullptr) return start_natively();
+  if (it == nullptr || it->helper == nullptr) return make_natively();
   CallRecord record(*it, it->nonblocking_counters, call.neighborhood);
   record.reason = it->reason.value_or(Reason::not_planned);
   const Communicator* const communicator = it->communicators.find(call.comm);
   if (communicator != nullptr) record.set(*communicator);
-  return execute_natively(*it, communicator, call, record, start_natively);
+  return execute_natively(*it, communicator, call, record, make_natively);
 }
 
 } // namespace thalweg::runtime

@@ -15,8 +15,10 @@ struct NeighborhoodCall {
 /// Executes the call as planned, or natively. Returns the MPI function's result.
 int execute(const NeighborhoodCall& call, NativeCall execute_natively);
 
-/// Starts its nonblocking form, or makes its persistent one, natively. Counts it where calls of
-/// these forms may be planned.
+/// Starts its nonblocking form natively. Counts it where calls of such forms may be planned.
 int start(const NeighborhoodCall& call, NativeCall start_natively);
+
+/// Makes its persistent form natively. Counts it alike, but not what its starts will send.
+int make_persistent(const NeighborhoodCall& call, NativeCall make_natively);
 
 } // namespace thalweg::runtime

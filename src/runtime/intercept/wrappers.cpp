@@ -237,7 +237,8 @@ THALWEG_COLLECTIVE(Ibarrier, barrier, (MPI_Comm comm), (comm), .comm = comm)
   THALWEG_DEFINE_PERSISTENT(                                                                       \
       name, (THALWEG_UNPACKED parameters, MPI_Info info, MPI_Request * request),                   \
       (THALWEG_UNPACKED arguments, info, request),                                                 \
-      start(NeighborhoodCall{Neighborhood::which, comm, __VA_ARGS__}, NativeCall(forward)))
+      make_persistent(NeighborhoodCall{Neighborhood::which, comm, __VA_ARGS__},                    \
+                      NativeCall(forward)))
 #define THALWEG_BASE(name, lower) name##_init
 THALWEG_COLLECTIVE(Barrier_init, barrier, (MPI_Comm comm), (comm), .comm = comm)
 #include "runtime/intercept/forms.def"

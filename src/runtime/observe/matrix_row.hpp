@@ -25,14 +25,17 @@ constexpr std::size_t size_class(std::uint64_t bytes) {
   return above + 1 < size_classes ? above + 1 : size_classes - 1;
 }
 
-/// The messages from this process to one rank.
-struct MessagesEntry {
-  static constexpr EntryKind its_kind = EntryKind::messages;
+/// What this process sends to one rank.
+template <EntryKind kind>
+struct SentEntry {
+  static constexpr EntryKind its_kind = kind;
   EntryHead head;
   std::int32_t to = 0; ///< rank in COMM_WORLD; its size: a process outside
   std::int32_t reserved = 0;
   std::array<Tally<std::uint64_t>, size_classes> messages, bytes;
 };
+using MessagesEntry = SentEntry<EntryKind::messages>;
+using NeighborBlocksEntry = SentEntry<EntryKind::neighbor_blocks>;
 static_assert(sizeof(MessagesEntry) == 16 + 16 * size_classes);
 
 /// What this process does with the memory of one rank.
@@ -91,18 +94,22 @@ private:
   Entry _lost;                                     ///< for what there is no room
 };
 
-/// The messages that the program of this process has sent point to point: its row of the
-/// communication matrix.
-class MatrixRow : Row<MessagesEntry> {
+/// What the program of this process has sent: a row of a matrix.
+template <class Entry>
+class SentRow : Row<Entry> {
 public:
-  using Row::Row;
+  using Row<Entry>::Row;
 
   /// Counts a message. @param to rank in COMM_WORLD, or its size
   void count(int to, std::uint64_t bytes) {
-    MessagesEntry& entry = about(to);
-    count_in(entry.messages, entry.bytes, bytes);
+    Entry& entry = this->about(to);
+    this->count_in(entry.messages, entry.bytes, bytes);
   }
 };
+/// The messages point to point: the row of the communication matrix.
+using MatrixRow = SentRow<MessagesEntry>;
+/// The blocks of collectives of neighbourhoods.
+using NeighborBlocksRow = SentRow<NeighborBlocksEntry>;
 
 /// What the program of this process has done with other processes' memory: one-sided traffic.
 class OneSidedRow : Row<OneSidedEntry> {

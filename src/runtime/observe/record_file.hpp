@@ -22,7 +22,8 @@ enum class EntryKind : std::uint32_t {
   calls = 2,
   link = 3,
   communicator = 4,
-  one_sided = 5
+  one_sided = 5,
+  neighbor_blocks = 6
 };
 
 /// The beginning of each entry.

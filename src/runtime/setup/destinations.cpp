@@ -1,7 +1,7 @@
 #include "runtime/setup/destinations.hpp"
 
 #include "runtime/setup/communicator.hpp"
-#include "units/index.hpp"
+#include "runtime/setup/neighbors.hpp"
 
 #include <algorithm>
 
@@ -11,15 +11,15 @@ Destinations::Destinations(int outside) : _outside(outside) {
   native.Comm_create_keyval(no_copy, on_delete, &_keyval, nullptr);
 }
 
-int Destinations::world_rank(MPI_Comm comm, int destination) {
-  const Ranks* ranks = _ranks.find(comm);
-  if (ranks == nullptr) ranks = &add(comm);
-  return destination >= 0 && index(destination) < ranks->size() ? (*ranks)[index(destination)] : -1;
-}
-
 const Destinations::Ranks& Destinations::add(MPI_Comm comm) {
-  auto ranks = std::make_unique<Ranks>(world_ranks_of(comm));
-  std::ranges::replace(*ranks, MPI_UNDEFINED, _outside);
+  auto ranks = std::make_unique<Ranks>(Ranks{world_ranks_of(comm), {}});
+  std::ranges::replace(ranks->all, MPI_UNDEFINED, _outside);
+  int between_groups = 0, own = 0;
+  native.Comm_test_inter(comm, &between_groups);
+  native.Comm_rank(comm, &own);
+  if (between_groups == 0)
+    for (const int neighbor : Neighbors::of(comm, own).destinations)
+      ranks->neighbors.push_back(ranks->world_rank(neighbor));
   const Ranks& result = _ranks.add(comm, std::move(ranks));
   native.Comm_set_attr(comm, _keyval, this);
   return result;

@@ -18,13 +18,14 @@ struct Runtime;
 /// What this process adds to the run record. The file must be open.
 struct RunRecord {
   RunRecord(std::vector<std::int32_t> hosts, int world_size, observe::Links::Expect expect)
-      : messages(file, world_size), one_sided(file, world_size), calls(file),
-        links(file, std::move(hosts), std::move(expect)), destinations(world_size),
+      : messages(file, world_size), one_sided(file, world_size), neighbor_blocks(file, world_size),
+        calls(file), links(file, std::move(hosts), std::move(expect)), destinations(world_size),
         windows(world_size) {}
 
   observe::RecordFile file;
   observe::MatrixRow messages;
   observe::OneSidedRow one_sided;
+  observe::NeighborBlocksRow neighbor_blocks;
   observe::CallTable calls;
   observe::Links links;
   Destinations destinations;

@@ -168,7 +168,7 @@ private:
     const RaceKey key = key_of(shape());
     Race* race = it.epochs->races.find(key);
     if (race == nullptr)
-      race = it.epochs->races.add(key, 1'000'000, runtime::Candidates(true, false));
+      race = it.epochs->races.add(key, 1'000'000, runtime::Candidates(true, false), false);
     it.epochs->predictions(*race) = {.predicted_plan_ns = prediction.plan_ns,
                                      .predicted_native_ns = prediction.native_ns};
     return race;

@@ -161,7 +161,7 @@ private:
     if (!call.key) return;
     Races& races = _ranks[rank].races;
     Race* race = races.find(*call.key);
-    if (race == nullptr) race = races.add(*call.key, 1000, candidates_of(*call.key));
+    if (race == nullptr) race = races.add(*call.key, 1000, candidates_of(*call.key), true);
     if (race == nullptr) return;
     const std::size_t at = _at[rank];
     const Candidate candidate = race->next();
@@ -208,13 +208,15 @@ private:
                                                  std::numeric_limits<std::size_t>::max()};
 };
 
-std::vector<Call> random_calls(Random& random, std::size_t count) {
+/// @param phase calls after which other shapes come
+std::vector<Call> random_calls(Random& random, std::size_t count,
+                               std::size_t phase = std::numeric_limits<std::size_t>::max()) {
   const std::size_t shapes = 1 + random() % 40;
   const auto share = random() % 4; // of calls that wait for all: none, a few, or most
   std::vector<Call> calls;
   std::size_t shape = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    if (random() % 8 == 0) shape = random() % shapes;
+    if (random() % 8 == 0) shape = i / phase * 16 + random() % shapes;
     const Kind kind = collective::kinds[shape % collective::kind_count];
     const bool may_wait =
         kind == Kind::allreduce || kind == Kind::barrier || kind == Kind::alltoall;
@@ -230,9 +232,9 @@ std::vector<Call> random_calls(Random& random, std::size_t count) {
 } // namespace
 
 TEST_CASE("no two ranks execute a call differently, and nothing hangs") {
-  const std::uint64_t cases = test::share_of<std::uint64_t>(400, 10);
-  std::uint64_t native = 0, second = 0, epochs = 0;
-  for (std::uint64_t seed = 0; seed < cases; ++seed) {
+  const test::Seeds seeds(400, 10);
+  std::uint64_t native = 0, second = 0, epochs = 0, calls = 0;
+  for (std::uint64_t seed = seeds.first(); seed < seeds.end(); ++seed) {
     CAPTURE(seed);
     Random random(seed);
     World world(2 + random() % 8, random_calls(random, 100 + random() % 600), seed);
@@ -242,10 +244,56 @@ TEST_CASE("no two ranks execute a call differently, and nothing hangs") {
     native += world.calls_of(Candidate::native);
     second += world.calls_of(Candidate::second);
     epochs += world.ranks().front().races.epochs();
+    calls += world.ranks().front().races.calls();
   }
-  CHECK(native > 5 * cases);
-  CHECK(second > cases);
-  CHECK(epochs > cases);
+  CHECK(native > 5 * seeds.count());
+  CHECK(second > seeds.count());
+  CHECK(epochs > seeds.count());
+  seeds.print(calls, epochs);
+}
+
+TEST_CASE("shapes that come late race in the place of others that don't come any more") {
+  for (std::uint64_t seed = 0; seed < test::share_of<std::uint64_t>(40, 4); ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const std::vector<Call> calls = random_calls(random, 6000, 1500);
+    World world(2 + random() % 4, calls, seed);
+    REQUIRE(world.run());
+    CHECK(world.all_alike());
+    CHECK(world.disagreements() == 0);
+    const Races& races = world.ranks().front().races;
+    const auto last = std::ranges::find_if(calls.rbegin(), calls.rend(),
+                                           [](const Call& call) { return call.key.has_value(); });
+    CHECK(std::ranges::find(races.all(), *last->key, &Race::key) != races.all().end());
+    CHECK(races.all().size() <= Races::most_races);
+  }
+}
+
+TEST_CASE("a race that was replaced begins with what it ended with, and is reported") {
+  const auto key_of = [](std::size_t shape) {
+    return RaceKey{.kind = Kind::bcast, .root = static_cast<collective::Rank>(shape)};
+  };
+  constexpr std::size_t most = Races::most_races;
+  Races races({{key_of(0), Candidate::native}});
+  const auto call = [&](std::size_t shape, bool may_replace = true) {
+    if (races.enter())
+      races.agree(races.record(0, 1000, 0, {}, [](std::int64_t ns) { return ns; }));
+    Race* race = races.find(key_of(shape));
+    if (race == nullptr) race = races.add(key_of(shape), 1000, {true, false}, may_replace);
+    if (race != nullptr) races.count(*race, {0, 1000});
+    return race;
+  };
+  for (std::size_t shape = 0; shape < most; ++shape)
+    REQUIRE(call(shape) != nullptr);
+  CHECK(call(most) == nullptr); // All of them have just come.
+  for (int i = 0; i < 2000; ++i)
+    call(1);
+  CHECK(call(most, false) == nullptr);
+  CHECK(call(most)->incumbent() == Candidate::plan);
+  CHECK(std::ranges::find(races.all(), key_of(0), &Race::key) == races.all().end());
+  CHECK(std::ranges::find(races.all(), key_of(1), &Race::key) != races.all().end());
+  CHECK(call(0)->incumbent() == Candidate::native); // in the place of another one
+  CHECK(races.replaced().empty());                  // None of them had a verdict.
 }
 
 TEST_CASE("ranks whose states differ notice it, and all return to the plan") {
@@ -347,6 +395,21 @@ TEST_CASE("a plan that becomes slow in the middle of a run loses, and returns wh
   CHECK(program.races.all().front().incumbent() == Candidate::plan);
 }
 
+TEST_CASE("where clocks are less certain, a challenger must be better by what they may be wrong") {
+  const auto winner = [](std::int64_t clock_error_ns, std::int64_t native_ns) {
+    RacingProgram program(spread(10'000'000, native_ns, 5));
+    program.key.kind = Kind::bcast;
+    program.facts.predicted_native_ns = native_ns;
+    program.facts.clock_error_ns = clock_error_ns;
+    program.run(2000);
+    return program.incumbent();
+  };
+  CHECK(winner(900'000, 8'000'000) == Candidate::native);
+  CHECK(winner(2'000'000, 8'000'000) == Candidate::plan);
+  CHECK(winner(2'000'000, 5'000'000) == Candidate::native);
+  CHECK(winner(4'000'000, 1'000'000) == Candidate::plan); // isn't tried at all
+}
+
 TEST_CASE("a call's cost is the shortest time of a rank, or that from the root's entry to the last "
           "exit") {
   Race race({.kind = Kind::bcast, .root = 1, .size_class = 4}, 1, {true, false}, Candidate::plan,
@@ -369,7 +432,7 @@ TEST_CASE("a call's cost is the shortest time of a rank, or that from the root's
   CHECK(both[0].next() == Candidate::native);
 
   Race unclear = both[1];
-  unclear.agree(all, {.clock_error_ns = 100});
+  unclear.agree(all, {.clock_error_ns = 150});
   CHECK(unclear.next() == Candidate::plan); // A clock's error of 100 ns is too much.
 }
 
@@ -383,11 +446,11 @@ TEST_CASE("races that another one won before begin with it; text about them that
   CHECK(raced[1].winner == Candidate::second);
   const RaceKey bcast{.kind = Kind::bcast, .root = 0, .size_class = 20};
   CHECK(raced[1].race == bcast);
-  CHECK(Races(raced).add(allreduce, 1, {true, true})->next() == Candidate::native);
-  CHECK(Races(raced).add(bcast, 1, {true, true})->next() == Candidate::second);
-  CHECK(Races(raced).add(bcast, 1, {true, false})->next() == Candidate::plan);
-  CHECK(Races().add(allreduce, 1, {true, true})->next() == Candidate::plan);
-  CHECK(Races().add(allreduce, 1, {false, true})->next() == Candidate::native);
+  CHECK(Races(raced).add(allreduce, 1, {true, true}, false)->next() == Candidate::native);
+  CHECK(Races(raced).add(bcast, 1, {true, true}, false)->next() == Candidate::second);
+  CHECK(Races(raced).add(bcast, 1, {true, false}, false)->next() == Candidate::plan);
+  CHECK(Races().add(allreduce, 1, {true, true}, false)->next() == Candidate::plan);
+  CHECK(Races().add(allreduce, 1, {false, true}, false)->next() == Candidate::native);
 }
 
 TEST_CASE("a report is of races with a verdict") {
