@@ -110,11 +110,12 @@ def of_record(run: Run) -> Communication:
     what ranks wrote to the memory of others or read from it, for which the program needn't wait in
     any order. What goes to processes outside of the world is left out."""
     matrix, blocks, other = run.matrix, run.neighbor_blocks, run.one_sided
+    no_phases = [np.zeros(len(each), np.int64) for each in (blocks.sender, other.rank)]
     entries = [
         (matrix.sender, matrix.receiver, matrix.messages, matrix.nbytes, matrix.phase),
-        (blocks.sender, blocks.receiver, blocks.messages, blocks.nbytes, np.zeros_like(blocks.phase)),
-        (other.rank, other.target, other.writes, other.written, np.zeros_like(other.rank)),
-        (other.target, other.rank, other.reads, other.read, np.zeros_like(other.rank)),
+        (blocks.sender, blocks.receiver, blocks.messages, blocks.nbytes, no_phases[0]),
+        (other.rank, other.target, other.writes, other.written, no_phases[1]),
+        (other.target, other.rank, other.reads, other.read, no_phases[1]),
     ]
     sender, receiver, messages, nbytes, phase = (
         np.concatenate([_by_pair(entry[column]) for entry in entries]) for column in range(5)

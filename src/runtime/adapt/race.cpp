@@ -16,8 +16,7 @@ constexpr std::int64_t better_percent = 105;         ///< what a challenger must
 constexpr std::int64_t worse_percent = 105;          ///< of what the plan before took
 constexpr std::int64_t clearly_better_percent = 120; ///< what one round is enough for
 constexpr std::int64_t suspicious_percent = 125;     ///< of what it took, or the inverse
-constexpr std::int64_t clock_share = 10;             ///< an error of a tenth of the time is small
-constexpr std::int64_t largest_clock_share = 3;      ///< one of more than a third is too large
+constexpr std::int64_t clock_share = 10;             ///< an error may be a tenth of the time
 
 } // namespace
 
@@ -151,8 +150,7 @@ void Race::look_at(std::int64_t incumbent_ns) {
   // A drift that races would put off; what is predicted may be wrong from the beginning.
   const bool may_drift = _watch.usual_ns() > 0 && _watch.is_off() && !had_drifted;
   if (!is_due() || (_incumbent == Candidate::plan && may_drift)) return;
-  if (needs_clocks() && facts().clock_error_ns > incumbent_ns / largest_clock_share)
-    return settle();
+  if (needs_clocks() && facts().clock_error_ns > incumbent_ns / clock_share) return settle();
   begin_race();
 }
 
@@ -217,14 +215,6 @@ void Race::try_out(std::int64_t challenger_ns) {
   decide(_incumbent);
 }
 
-/// Returns by how much clocks may let a candidate look better than another one: the last rank to
-/// leave may be of another host for each, and both clocks wrong in opposite directions. Small
-/// errors don't count.
-std::int64_t Race::doubt_of_clocks_ns(std::int64_t cost_ns) const {
-  const std::int64_t error_ns = facts().clock_error_ns;
-  return needs_clocks() && error_ns > cost_ns / clock_share ? 2 * error_ns : 0;
-}
-
 void Race::compare(const ByCandidate<Costs>& all) {
   const Costs& held = all[_incumbent];
   const Costs& tried = all[_challenger];
@@ -233,13 +223,12 @@ void Race::compare(const ByCandidate<Costs>& all) {
   lose(kept / 2, tried.median());
   if (_incumbent == Candidate::plan || _challenger == Candidate::plan) look_at_plan();
   ++_rounds;
-  const std::int64_t doubt_ns = doubt_of_clocks_ns(held.median());
   const auto is_better_by = [&](std::int64_t percent) {
-    return (tried.median() + doubt_ns) * percent <= held.median() * 100;
+    return tried.median() * percent <= held.median() * 100;
   };
   const bool is_better = is_better_by(better_percent);
   // One outlier of each is allowed.
-  const bool lies_beyond = tried.ns[tried.count - 2] + doubt_ns < held.ns[1];
+  const bool lies_beyond = tried.ns[tried.count - 2] < held.ns[1];
   if (is_better) ++_better_rounds;
   if (is_better && lies_beyond) ++_clear_rounds;
   if (_clear_rounds == 2 || (_clear_rounds == 1 && is_better_by(clearly_better_percent)) ||

@@ -231,7 +231,6 @@ private:
   void end_window();
   void look_at(std::int64_t incumbent_ns);
   bool changes_measure(std::int64_t cost_ns);
-  [[nodiscard]] std::int64_t doubt_of_clocks_ns(std::int64_t cost_ns) const;
   void look_at_plan();
   void try_out(std::int64_t challenger_ns);
   void compare(const ByCandidate<Costs>& costs);

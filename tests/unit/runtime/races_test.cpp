@@ -209,9 +209,9 @@ private:
 };
 
 /// @param phase calls after which other shapes come
-std::vector<Call> random_calls(Random& random, std::size_t count,
+std::vector<Call> random_calls(Random& random, std::size_t count, std::size_t most_shapes = 40,
                                std::size_t phase = std::numeric_limits<std::size_t>::max()) {
-  const std::size_t shapes = 1 + random() % 40;
+  const std::size_t shapes = 1 + random() % most_shapes;
   const auto share = random() % 4; // of calls that wait for all: none, a few, or most
   std::vector<Call> calls;
   std::size_t shape = 0;
@@ -256,7 +256,7 @@ TEST_CASE("shapes that come late race in the place of others that don't come any
   for (std::uint64_t seed = 0; seed < test::share_of<std::uint64_t>(40, 4); ++seed) {
     CAPTURE(seed);
     Random random(seed);
-    const std::vector<Call> calls = random_calls(random, 6000, 1500);
+    const std::vector<Call> calls = random_calls(random, 6000, 16, 1500);
     World world(2 + random() % 4, calls, seed);
     REQUIRE(world.run());
     CHECK(world.all_alike());
@@ -395,21 +395,6 @@ TEST_CASE("a plan that becomes slow in the middle of a run loses, and returns wh
   CHECK(program.races.all().front().incumbent() == Candidate::plan);
 }
 
-TEST_CASE("where clocks are less certain, a challenger must be better by what they may be wrong") {
-  const auto winner = [](std::int64_t clock_error_ns, std::int64_t native_ns) {
-    RacingProgram program(spread(10'000'000, native_ns, 5));
-    program.key.kind = Kind::bcast;
-    program.facts.predicted_native_ns = native_ns;
-    program.facts.clock_error_ns = clock_error_ns;
-    program.run(2000);
-    return program.incumbent();
-  };
-  CHECK(winner(900'000, 8'000'000) == Candidate::native);
-  CHECK(winner(2'000'000, 8'000'000) == Candidate::plan);
-  CHECK(winner(2'000'000, 5'000'000) == Candidate::native);
-  CHECK(winner(4'000'000, 1'000'000) == Candidate::plan); // isn't tried at all
-}
-
 TEST_CASE("a call's cost is the shortest time of a rank, or that from the root's entry to the last "
           "exit") {
   Race race({.kind = Kind::bcast, .root = 1, .size_class = 4}, 1, {true, false}, Candidate::plan,
@@ -432,7 +417,7 @@ TEST_CASE("a call's cost is the shortest time of a rank, or that from the root's
   CHECK(both[0].next() == Candidate::native);
 
   Race unclear = both[1];
-  unclear.agree(all, {.clock_error_ns = 150});
+  unclear.agree(all, {.clock_error_ns = 100});
   CHECK(unclear.next() == Candidate::plan); // A clock's error of 100 ns is too much.
 }
 

@@ -31,8 +31,8 @@ struct RacingProgram {
       std::optional<EpochRecord> record;
       if (agrees)
         record = races.record(0, now_ns - last_ns, 0, facts, [](std::int64_t ns) { return ns; });
-      Race* race = races.find(key);
-      if (race == nullptr) race = races.add(key, 1000, candidates, false);
+      Race* race = races.find(allreduce);
+      if (race == nullptr) race = races.add(allreduce, 1000, candidates, false);
       const Candidate candidate = race->next();
       const std::int64_t ns = cost(candidate, made);
       races.count(*race, {now_ns, now_ns + ns});
@@ -45,7 +45,6 @@ struct RacingProgram {
     }
   }
   Cost cost;
-  RaceKey key = allreduce;
   runtime::Candidates candidates;
   runtime::RaceFacts facts;
   Races races;
