@@ -23,6 +23,7 @@ from bench import (
     days,
     days_lab,
     distance,
+    flapping,
     grid,
     headline,
     inside,
@@ -213,6 +214,12 @@ commands = {
     "calm": Command(
         calm.run,
         calm.scenario_names,
+        3,
+        frozenset({"size", "anew", "resume", "program"}),
+    ),
+    "flapping": Command(
+        flapping.run,
+        flapping.scenario_names,
         3,
         frozenset({"size", "anew", "resume", "program"}),
     ),
