@@ -6,16 +6,21 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 
 namespace thalweg::probe {
 namespace {
 
-constexpr std::int64_t fewest = 3, most = 1000;
+constexpr std::int64_t fewest = 3, most_samples = 1000;
 const Time longest_turn{0.2};
 /// Pairs measured again, alone.
 constexpr std::size_t most_repeated = 8;
 constexpr unsigned seed = 1;
+/// Pairs of a round by which it is found how many are measured at once.
+constexpr std::size_t most_near = 5;
+/// The share by which pairs that are measured at once may take longer than alone.
+constexpr double most_disturbance = 0.04;
 
 /// Both ends of one pair's measurement.
 struct PairReply {
@@ -103,6 +108,51 @@ private:
   Matrix<Estimate> _halves;
 };
 
+std::vector<double> round_trips(Coordinator& coordinator, const Round& round, Turn turn) {
+  const auto replies = go_through(coordinator, {&round, 1}, turn);
+  std::vector<double> result;
+  for (const PairReply& reply : replies.front())
+    result.push_back(reply.ping.round_trip.value);
+  return result;
+}
+
+/// Returns by which share near pairs of a round take longer in it than alone: their median. Their
+/// ranks' own work is the largest part of their time.
+/// @param together the round trips of the round's pairs
+double disturbance(Coordinator& coordinator, const Round& round, std::span<const double> together,
+                   Turn turn) {
+  std::vector<std::size_t> near; // The very nearest are those that were disturbed least.
+  const double farthest = 2 * *std::ranges::min_element(together);
+  for (std::size_t pair = 0; pair < round.size(); ++pair)
+    if (together[pair] <= farthest) near.push_back(pair);
+  const std::size_t count = std::min(near.size(), most_near);
+  std::vector<double> shares;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t pair = near[i * near.size() / count];
+    shares.push_back(together[pair] / round_trips(coordinator, {round[pair]}, turn)[0] - 1);
+  }
+  return median(shares);
+}
+
+/// Returns how many pairs of a round may be measured at once without disturbing each other, or as
+/// few as time allows: ranks that share cores take them from each other.
+std::size_t undisturbed_pairs(Coordinator& coordinator, std::span<const Round> all, Turn turn,
+                              Nanoseconds deadline) {
+  Round some = all.front();
+  while (some.size() > 1) {
+    const Nanoseconds began = coordinator.clock();
+    const std::vector<double> together = round_trips(coordinator, some, turn);
+    const Nanoseconds took = coordinator.clock() - began;
+    const std::size_t half = (some.size() + 1) / 2;
+    const auto parts = static_cast<Nanoseconds>(split(all, half).size());
+    // Parts of rounds may take half as long as this one.
+    if (began + took * parts / 2 > deadline) break;
+    if (disturbance(coordinator, some, together, turn) <= most_disturbance) break;
+    some.resize(half);
+  }
+  return some.size();
+}
+
 /// Measures a few pairs again, one at a time; returns the median difference from the rounds.
 double repeat_alone(Coordinator& coordinator, std::span<const Round> rounds, Turn turn,
                     const Latencies& latencies, Nanoseconds deadline, std::size_t& count) {
@@ -133,28 +183,39 @@ void align_clocks_of(Coordinator& coordinator, const std::vector<bool>& known) {
   }
 }
 
-} // namespace
-
-Latencies measure_latency(Coordinator& coordinator, bool shared_clock, double share) {
-  return measure_latency(coordinator, shared_clock, rounds(coordinator.hosts()), share);
+Turn usual_turn(bool shared_clock) {
+  Turn turn;
+  turn.fewest = fewest, turn.most = most_samples, turn.one_way = shared_clock ? 1 : 0;
+  return turn;
 }
 
-Latencies measure_latency(Coordinator& coordinator, bool shared_clock, std::vector<Round> all,
-                          double share) {
-  // If time allows only some of them, they should not resemble each other.
+/// The following phases take time, too.
+Nanoseconds end_of_rounds(const Coordinator& coordinator, Nanoseconds deadline) {
+  return deadline - (deadline - coordinator.clock()) / 10;
+}
+
+/// Returns as many of all rounds as time allows, in a random order: they should not resemble each
+/// other.
+std::vector<Round> affordable(const Coordinator& coordinator, std::vector<Round> all,
+                              Nanoseconds deadline) {
   std::shuffle(all.begin(), all.end(), std::mt19937(seed)); // NOLINT(*-msc51-cpp): repeatable
+  const Nanoseconds left = end_of_rounds(coordinator, deadline) - coordinator.clock();
+  all.resize(affordable_rounds(all.size(), coordinator.undilated(static_cast<double>(left))));
+  return all;
+}
+
+/// @param at_once rounds that ranks go through by themselves
+Latencies measure_rounds(Coordinator& coordinator, bool shared_clock, std::span<const Round> all,
+                         std::size_t at_once, double share) {
   const auto deadline = coordinator.deadline(share);
-  const auto rounds_end =
-      deadline - (deadline - coordinator.clock()) / 10; // the following phases take time, too
+  const auto rounds_end = end_of_rounds(coordinator, deadline);
   const auto left = [&] { return std::max<Nanoseconds>(rounds_end - coordinator.clock(), 0); };
-  all.resize(affordable_rounds(all.size(), coordinator.undilated(static_cast<double>(left()))));
-  Turn turn;
-  turn.fewest = fewest, turn.most = most, turn.one_way = shared_clock ? 1 : 0;
+  Turn turn = usual_turn(shared_clock);
   turn.least =
       std::min(coordinator.dilated(least_turn), left() / static_cast<Nanoseconds>(2 * all.size()));
   Record record(coordinator, shared_clock);
   for (std::size_t r = 0; r < all.size();) {
-    const auto some = std::span(all).subspan(r, std::min(rounds_at_once, all.size() - r));
+    const auto some = all.subspan(r, std::min(at_once, all.size() - r));
     turn.budget = std::min(left() / static_cast<Nanoseconds>(all.size() - r),
                            coordinator.dilated(longest_turn));
     const auto replies = go_through(coordinator, some, turn);
@@ -169,6 +230,29 @@ Latencies measure_latency(Coordinator& coordinator, bool shared_clock, std::vect
   coordinator.offsets = record.offsets;
   align_clocks_of(coordinator, record.known);
   return result;
+}
+
+} // namespace
+
+Latencies measure_latency(Coordinator& coordinator, bool shared_clock, double share) {
+  const Nanoseconds deadline = coordinator.deadline(share);
+  const auto all = affordable(coordinator, rounds(coordinator.hosts()), deadline);
+  const std::size_t most = all.front().size();
+  Turn turn = usual_turn(shared_clock);
+  turn.least = turn.budget = coordinator.dilated(least_turn);
+  const std::size_t pairs =
+      undisturbed_pairs(coordinator, all, turn, end_of_rounds(coordinator, deadline));
+  if (pairs == most) return measure_rounds(coordinator, shared_clock, all, rounds_at_once, share);
+  coordinator.report.note("pairs measured at once: " + std::to_string(pairs) + " of " +
+                          std::to_string(most) + ", since more disturb each other");
+  // Ranks go through several rounds by themselves, so parts of one would run at the same time.
+  return measure_rounds(coordinator, shared_clock, split(all, pairs), 1, share);
+}
+
+Latencies measure_latency(Coordinator& coordinator, bool shared_clock, std::vector<Round> all,
+                          double share) {
+  all = affordable(coordinator, std::move(all), coordinator.deadline(share));
+  return measure_rounds(coordinator, shared_clock, all, rounds_at_once, share);
 }
 
 void align_clocks(Coordinator& coordinator) {

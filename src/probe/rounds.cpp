@@ -40,6 +40,17 @@ std::vector<Round> rounds_of(std::span<const Pair> pairs) {
   return result;
 }
 
+std::vector<Round> split(std::span<const Round> rounds, std::size_t pairs) {
+  std::vector<Round> result;
+  for (const Round& round : rounds)
+    for (std::span<const Pair> rest = round; !rest.empty();) {
+      const auto part = rest.first(std::min(pairs, rest.size()));
+      result.emplace_back(part.begin(), part.end());
+      rest = rest.subspan(part.size());
+    }
+  return result;
+}
+
 std::size_t affordable_rounds(std::size_t all, units::Time time) {
   const units::Time shortest_turn{30e-3}; // of a pair
   return std::min(all, static_cast<std::size_t>(std::max(time / shortest_turn, 1.0)));

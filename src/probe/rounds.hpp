@@ -28,6 +28,9 @@ std::vector<Round> rounds(HostId hosts);
 /// first. O(pairs · rounds).
 std::vector<Round> rounds_of(std::span<const Pair> pairs);
 
+/// Returns these rounds in parts of at most so many pairs, which are rounds, too.
+std::vector<Round> split(std::span<const Round> rounds, std::size_t pairs);
+
 /// Returns how many of `all` rounds of latency fit into `time`; at least one.
 std::size_t affordable_rounds(std::size_t all, units::Time time);
 

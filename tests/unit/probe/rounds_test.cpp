@@ -52,3 +52,11 @@ TEST_CASE("rounds of some pairs are disjoint, and each meets once") {
   CHECK(all.size() == 3); // as few as the odd circle 0, 1, 2, 3, 4 needs
   CHECK(rounds_of({}).empty());
 }
+
+TEST_CASE("parts of rounds have all pairs in their order, and at most so many") {
+  const std::vector<Round> all{{{0, 1}, {2, 3}, {4, 5}}, {{0, 2}, {1, 3}}};
+  CHECK(split(all, 3) == all);
+  CHECK(split(all, 2) == std::vector<Round>{{{0, 1}, {2, 3}}, {{4, 5}}, {{0, 2}, {1, 3}}});
+  CHECK(split(all, 1).size() == 5);
+  CHECK(split({}, 1).empty());
+}
