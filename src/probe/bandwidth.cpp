@@ -41,18 +41,17 @@ BandwidthProbe::BandwidthProbe(Prober& prober, const Latencies& latencies, const
                                Size eager_limit)
     : _prober(prober), _latencies(latencies), _sites(sites), _eager_limit(eager_limit),
       _queue(sites),
-      _site(site_of_hosts(sites)), _result{Matrix<Rate>(_site.size()),
-                                           Matrix<float>(_site.size(),
-                                                         std::numeric_limits<float>::infinity())},
-      _last_step(_site.size()), _unsteady(_site.size()) {
+      _site(sites), _result{Matrix<Rate>(_site.hosts()),
+                            Matrix<float>(_site.hosts(), std::numeric_limits<float>::infinity())},
+      _last_step(_site.hosts()), _unsteady(_site.hosts()) {
   for (std::size_t s = 0; s < sites.size(); ++s)
     for (std::size_t t = 0; t < sites.size(); ++t)
       _lanes.push_back({s, t, std::max(sites[s].size(), sites[t].size()), {}, 0, false});
 }
 
 BandwidthProbe::Lane& BandwidthProbe::lane_of(Arrow flow) {
-  return _lanes[_site[static_cast<std::size_t>(flow.from)] * _sites.size() +
-                _site[static_cast<std::size_t>(flow.to)]];
+  const auto [from, to] = _site(flow);
+  return _lanes[from * _sites.size() + to];
 }
 
 Nanoseconds BandwidthProbe::needed_time(Arrow flow) const {
@@ -242,7 +241,7 @@ Bandwidths BandwidthProbe::result() const {
 }
 
 void BandwidthProbe::note_missing() const {
-  const auto hosts = _site.size();
+  const auto hosts = _site.hosts();
   std::size_t measured = 0;
   for (const auto& lane : _lanes)
     measured += lane.measured.size();

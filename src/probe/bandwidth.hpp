@@ -97,7 +97,7 @@ private:
   const Sites& _sites;
   Size _eager_limit;
   FlowQueue _queue;
-  std::vector<std::size_t> _site;
+  SiteOf _site;
   std::vector<Lane> _lanes;
   std::map<const Lane*, Pace> _first_pace;
   Rate _fastest{};

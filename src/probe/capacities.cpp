@@ -11,14 +11,14 @@ namespace {
 class Packing {
 public:
   Packing(const Sites& sites, const Widths& widths)
-      : _site(site_of_hosts(sites)), _sites(sites.size()), _widths(widths), _used(_site.size()),
-        _inside(_sites), _leaving(_sites), _entering(_sites), _between(_sites * _sites),
+      : _site(sites), _sites(sites.size()), _widths(widths), _used(_site.hosts()), _inside(_sites),
+        _leaving(_sites), _entering(_sites), _between(_sites * _sites),
         _joint(widths.joint.size()) {}
 
   [[nodiscard]] bool used(HostId host) const { return _used[static_cast<std::size_t>(host)]; }
   void use(HostId host) { _used[static_cast<std::size_t>(host)] = true; }
   [[nodiscard]] bool fits(Arrow flow) const {
-    const auto s = site(flow.from), t = site(flow.to);
+    const auto [s, t] = _site(flow);
     for (std::size_t j = 0; j < _joint.size(); ++j)
       if (_joint[j] >= _widths.joint[j].most && _widths.joint[j].carries(flow)) return false;
     if (s == t) return _inside[s] < 2 * _widths.inside[s];
@@ -26,7 +26,7 @@ public:
            _between[s * _sites + t] < _widths.between[s * _sites + t];
   }
   void add(Arrow flow) {
-    const auto s = site(flow.from), t = site(flow.to);
+    const auto [s, t] = _site(flow);
     if (s == t)
       ++_inside[s];
     else
@@ -36,10 +36,7 @@ public:
   }
 
 private:
-  [[nodiscard]] std::size_t site(HostId host) const {
-    return _site[static_cast<std::size_t>(host)];
-  }
-  std::vector<std::size_t> _site;
+  SiteOf _site;
   std::size_t _sites;
   const Widths& _widths;
   std::vector<bool> _used;

@@ -1,6 +1,7 @@
 #include "probe/flows.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace thalweg::probe {
 namespace {
@@ -22,20 +23,19 @@ std::deque<Arrow> arrows(const std::vector<HostId>& from, const std::vector<Host
 
 } // namespace
 
-std::vector<std::size_t> site_of_hosts(const Sites& sites) {
+SiteOf::SiteOf(const Sites& sites) {
   std::size_t hosts = 0;
   for (const auto& site : sites)
     hosts += site.size();
-  std::vector<std::size_t> result(hosts);
+  _site.resize(hosts);
   for (std::size_t s = 0; s < sites.size(); ++s)
     for (HostId host : sites[s])
-      result[static_cast<std::size_t>(host)] = s;
-  return result;
+      _site[static_cast<std::size_t>(host)] = s;
 }
 
 FlowQueue::FlowQueue(const Sites& sites)
-    : _site(site_of_hosts(sites)), _sites(sites.size()), _widths(_sites), _busy(_site.size()),
-      _leave(_sites), _enter(_sites) {
+    : _site(sites), _sites(sites.size()), _widths(_sites), _busy(_site.hosts()), _leave(_sites),
+      _enter(_sites) {
   for (std::size_t s = 0; s < _sites; ++s)
     for (std::size_t t = 0; t < _sites; ++t)
       _lanes.push_back({s, t, arrows(sites[s], sites[t], s == t)});
@@ -59,8 +59,8 @@ std::size_t FlowQueue::waiting() const {
 }
 
 FlowQueue::Lane& FlowQueue::lane(Arrow flow) {
-  return _lanes[_site[static_cast<std::size_t>(flow.from)] * _sites +
-                _site[static_cast<std::size_t>(flow.to)]];
+  const auto [from, to] = _site(flow);
+  return _lanes[from * _sites + to];
 }
 
 bool FlowQueue::can_run(const Lane& lane) const {
@@ -122,25 +122,21 @@ void FlowQueue::put_back(Arrow flow) {
 }
 
 void infer(Matrix<Rate>& bandwidth, const Sites& sites) {
-  const auto site = site_of_hosts(sites);
-  const auto hosts = static_cast<HostId>(site.size());
+  const SiteOf site(sites);
+  const auto hosts = static_cast<HostId>(site.hosts());
   // The best flow from each host to each site, and from each site to each host; medians of the
   // rest.
-  Matrix<Rate> best_to(site.size()), best_from(site.size());
-  std::vector<std::vector<double>> lanes(sites.size() * sites.size());
+  Matrix<Rate> best_to(site.hosts()), best_from(site.hosts());
+  std::map<SitePair, std::vector<double>> lanes;
   std::vector<double> all;
-  const auto at = [&](HostId host) {
-    return static_cast<HostId>(site[static_cast<std::size_t>(host)]);
-  };
+  const auto at = [&](HostId host) { return static_cast<HostId>(site(host)); };
   for (HostId from = 0; from < hosts; ++from)
     for (HostId to = 0; to < hosts; ++to) {
       const Rate rate = bandwidth(from, to);
       if (from == to || rate == Rate(0)) continue;
       best_to(from, at(to)) = std::max(best_to(from, at(to)), rate);
       best_from(at(from), to) = std::max(best_from(at(from), to), rate);
-      lanes[site[static_cast<std::size_t>(from)] * sites.size() +
-            site[static_cast<std::size_t>(to)]]
-          .push_back(rate.value());
+      lanes[site(Arrow{from, to})].push_back(rate.value());
       all.push_back(rate.value());
     }
   if (all.empty()) return;
@@ -148,8 +144,7 @@ void infer(Matrix<Rate>& bandwidth, const Sites& sites) {
   for (HostId from = 0; from < hosts; ++from)
     for (HostId to = 0; to < hosts; ++to) {
       if (from == to || bandwidth(from, to) != Rate(0)) continue;
-      const auto& lane = lanes[site[static_cast<std::size_t>(from)] * sites.size() +
-                               site[static_cast<std::size_t>(to)]];
+      const auto& lane = lanes[site(Arrow{from, to})];
       const Rate weaker = std::min(best_to(from, at(to)), best_from(at(from), to));
       bandwidth(from, to) = weaker != Rate(0) ? weaker : lane.empty() ? any : Rate(median(lane));
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <utility>
 #include <vector>
 
 /// Which flows are measured, in which order, and what follows for the others.
@@ -19,6 +20,25 @@ using Sites = std::vector<std::vector<HostId>>;
 struct Arrow {
   HostId from = 0, to = 0;
   bool operator==(const Arrow&) const = default;
+};
+
+/// The sites of a flow's ends.
+using SitePair = std::pair<std::size_t, std::size_t>;
+
+/// The site of each host.
+class SiteOf {
+public:
+  explicit SiteOf(const Sites& sites);
+  [[nodiscard]] std::size_t operator()(HostId host) const {
+    return _site[static_cast<std::size_t>(host)];
+  }
+  [[nodiscard]] SitePair operator()(Arrow flow) const {
+    return {(*this)(flow.from), (*this)(flow.to)};
+  }
+  [[nodiscard]] std::size_t hosts() const { return _site.size(); }
+
+private:
+  std::vector<std::size_t> _site;
 };
 
 /// The fraction of a joint capacity that flows may take without disturbing each other.
@@ -77,7 +97,7 @@ private:
   void begin(Lane& lane, Arrow flow);
   [[nodiscard]] bool can_run(const Lane& lane) const;
   [[nodiscard]] bool can_run(Arrow flow) const;
-  std::vector<std::size_t> _site;
+  SiteOf _site;
   std::size_t _sites;
   Widths _widths;
   std::vector<Lane> _lanes;                // by (site of from, site of to)
@@ -85,9 +105,6 @@ private:
   std::vector<std::size_t> _leave, _enter; // by site: flows to or from another one
   std::vector<std::size_t> _joint;         // by joint width: flows that run
 };
-
-/// Returns the site by host.
-std::vector<std::size_t> site_of_hosts(const Sites& sites);
 
 /// Fills the pairs without a measured bandwidth (zero): a flow gets the rate of the weaker end in
 /// the best flow measured between that end and the other's site; without such flows, the median of

@@ -29,8 +29,7 @@ bool is_one_way(const std::vector<Arrow>& flows) {
 
 class Isolation {
 public:
-  Isolation(Evidence& evidence, const std::vector<std::size_t>& site)
-      : _evidence(evidence), _site(site) {}
+  Isolation(Evidence& evidence, const SiteOf& site) : _evidence(evidence), _site(site) {}
 
   std::vector<Observation> divide(const std::vector<Arrow>& suspects) {
     auto alone = by_themselves(sorted(suspects));
@@ -43,12 +42,7 @@ public:
   }
 
 private:
-  [[nodiscard]] std::size_t site(HostId host) const {
-    return _site[static_cast<std::size_t>(host)];
-  }
-  [[nodiscard]] auto place(Arrow flow) const {
-    return std::tuple(site(flow.from), site(flow.to), flow.from, flow.to);
-  }
+  [[nodiscard]] auto place(Arrow flow) const { return std::tuple(_site(flow), flow.from, flow.to); }
   [[nodiscard]] std::vector<Arrow> sorted(std::vector<Arrow> flows) const {
     std::ranges::sort(flows, {}, [&](Arrow flow) { return place(flow); });
     return flows;
@@ -75,7 +69,7 @@ private:
   }
 
   Evidence& _evidence;
-  const std::vector<std::size_t>& _site;
+  const SiteOf& _site;
   std::vector<Observation> _done;
   std::vector<std::vector<Arrow>> _unsure;
 };
@@ -97,9 +91,9 @@ Halves Isolation::halves(const std::vector<Arrow>& flows) const {
   int best_level = 0;
   for (std::size_t at = 1; at < flows.size(); ++at) {
     const auto &before = flows[at - 1], &after = flows[at];
-    const int level = site(before.from) != site(after.from) ? 2
-                      : site(before.to) != site(after.to)   ? 1
-                                                            : 0;
+    const int level = _site(before.from) != _site(after.from) ? 2
+                      : _site(before.to) != _site(after.to)   ? 1
+                                                              : 0;
     const auto distance = [&](std::size_t k) { return k > middle ? k - middle : middle - k; };
     if (level > best_level || (level == best_level && distance(at) < distance(best)))
       best = at, best_level = level;
@@ -202,12 +196,10 @@ private:
 } // namespace
 
 Observation find_accomplices(Evidence& evidence, const std::vector<Arrow>& held,
-                             const std::vector<Arrow>& others,
-                             const std::vector<std::size_t>& site) {
-  std::map<std::pair<std::size_t, std::size_t>, std::vector<Arrow>> lanes;
+                             const std::vector<Arrow>& others, const SiteOf& site) {
+  std::map<SitePair, std::vector<Arrow>> lanes;
   for (auto flow : others)
-    lanes[{site[static_cast<std::size_t>(flow.from)], site[static_cast<std::size_t>(flow.to)]}]
-        .push_back(flow);
+    lanes[site(flow)].push_back(flow);
   Lanes list;
   for (auto& [ends, flows] : lanes)
     list.push_back(std::move(flows));
@@ -216,7 +208,7 @@ Observation find_accomplices(Evidence& evidence, const std::vector<Arrow>& held,
 }
 
 std::vector<Observation> isolate(Evidence& evidence, const std::vector<Arrow>& suspects,
-                                 const std::vector<std::size_t>& site) {
+                                 const SiteOf& site) {
   return Isolation(evidence, site).divide(suspects);
 }
 

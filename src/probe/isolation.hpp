@@ -9,7 +9,7 @@ namespace thalweg::probe {
 /// same time, so that it takes about 2 log(flows) crowds.
 /// @return for each part its flows and their rates when they filled what they share
 std::vector<Observation> isolate(Evidence& evidence, const std::vector<Arrow>& suspects,
-                                 const std::vector<std::size_t>& site);
+                                 const SiteOf& site);
 
 /// Finds flows that hold back others although these alone are not held back, by leaving out as many
 /// as possible. Takes about 2 log(pairs of sites) crowds.
@@ -17,7 +17,6 @@ std::vector<Observation> isolate(Evidence& evidence, const std::vector<Arrow>& s
 /// @param others ran at the same time; those between two sites are taken together
 /// @return both, and their rates; no flows if the others don't explain it
 Observation find_accomplices(Evidence& evidence, const std::vector<Arrow>& held,
-                             const std::vector<Arrow>& others,
-                             const std::vector<std::size_t>& site);
+                             const std::vector<Arrow>& others, const SiteOf& site);
 
 } // namespace thalweg::probe

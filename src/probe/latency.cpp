@@ -12,13 +12,15 @@
 namespace thalweg::probe {
 namespace {
 
-constexpr std::int64_t fewest = 3, most_samples = 1000;
+constexpr std::int64_t fewest = 3, most = 1000;
 const Time longest_turn{0.2};
 /// Pairs measured again, alone.
 constexpr std::size_t most_repeated = 8;
 constexpr unsigned seed = 1;
-/// Pairs of a round by which it is found how many are measured at once.
-constexpr std::size_t most_near = 5;
+/// Pairs that are measured alone to find how many are measured at once.
+constexpr std::size_t most_tried = 5;
+/// Round trips of which a core's work is no part to speak of.
+const Time far{2e-3};
 /// The share by which pairs that are measured at once may take longer than alone.
 constexpr double most_disturbance = 0.04;
 
@@ -95,6 +97,10 @@ public:
     return halves;
   }
 
+  [[nodiscard]] double round_trip(Pair pair) const {
+    return 2 * _halves(pair.first, pair.second).value;
+  }
+
   std::vector<Nanoseconds> offsets;
   std::vector<bool> known; // whether the offset is known
   Latencies latencies;
@@ -108,70 +114,6 @@ private:
   Matrix<Estimate> _halves;
 };
 
-std::vector<double> round_trips(Coordinator& coordinator, const Round& round, Turn turn) {
-  const auto replies = go_through(coordinator, {&round, 1}, turn);
-  std::vector<double> result;
-  for (const PairReply& reply : replies.front())
-    result.push_back(reply.ping.round_trip.value);
-  return result;
-}
-
-/// Returns by which share near pairs of a round take longer in it than alone: their median. Their
-/// ranks' own work is the largest part of their time.
-/// @param together the round trips of the round's pairs
-double disturbance(Coordinator& coordinator, const Round& round, std::span<const double> together,
-                   Turn turn) {
-  std::vector<std::size_t> near; // The very nearest are those that were disturbed least.
-  const double farthest = 2 * *std::ranges::min_element(together);
-  for (std::size_t pair = 0; pair < round.size(); ++pair)
-    if (together[pair] <= farthest) near.push_back(pair);
-  const std::size_t count = std::min(near.size(), most_near);
-  std::vector<double> shares;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t pair = near[i * near.size() / count];
-    shares.push_back(together[pair] / round_trips(coordinator, {round[pair]}, turn)[0] - 1);
-  }
-  return median(shares);
-}
-
-/// Returns how many pairs of a round may be measured at once without disturbing each other, or as
-/// few as time allows: ranks that share cores take them from each other.
-std::size_t undisturbed_pairs(Coordinator& coordinator, std::span<const Round> all, Turn turn,
-                              Nanoseconds deadline) {
-  Round some = all.front();
-  while (some.size() > 1) {
-    const Nanoseconds began = coordinator.clock();
-    const std::vector<double> together = round_trips(coordinator, some, turn);
-    const Nanoseconds took = coordinator.clock() - began;
-    const std::size_t half = (some.size() + 1) / 2;
-    const auto parts = static_cast<Nanoseconds>(split(all, half).size());
-    // Parts of rounds may take half as long as this one.
-    if (began + took * parts / 2 > deadline) break;
-    if (disturbance(coordinator, some, together, turn) <= most_disturbance) break;
-    some.resize(half);
-  }
-  return some.size();
-}
-
-/// Measures a few pairs again, one at a time; returns the median difference from the rounds.
-double repeat_alone(Coordinator& coordinator, std::span<const Round> rounds, Turn turn,
-                    const Latencies& latencies, Nanoseconds deadline, std::size_t& count) {
-  std::vector<double> differences;
-  const auto repeated = std::min(most_repeated, rounds.size());
-  for (std::size_t k = 0; k < repeated && coordinator.clock() < deadline; ++k) {
-    const auto& round = rounds[k * rounds.size() / repeated];
-    const Pair pair = round[k % round.size()];
-    const Round alone{pair};
-    const auto reply = go_through(coordinator, {&alone, 1}, turn)[0][0].ping;
-    differences.push_back(
-        std::abs(static_cast<double>(latencies.round_trip(pair.first, pair.second)) /
-                     reply.round_trip.value -
-                 1));
-  }
-  count = differences.size();
-  return differences.empty() ? 0 : median(differences);
-}
-
 void align_clocks_of(Coordinator& coordinator, const std::vector<bool>& known) {
   for (HostId host = 1; host < coordinator.hosts(); ++host) {
     if (known[static_cast<std::size_t>(host)]) continue;
@@ -183,76 +125,144 @@ void align_clocks_of(Coordinator& coordinator, const std::vector<bool>& known) {
   }
 }
 
-Turn usual_turn(bool shared_clock) {
-  Turn turn;
-  turn.fewest = fewest, turn.most = most_samples, turn.one_way = shared_clock ? 1 : 0;
-  return turn;
-}
+/// Measures rounds of pairs, as many pairs at once as is set.
+class LatencyProbe {
+public:
+  LatencyProbe(Coordinator& coordinator, bool shared_clock, std::vector<Round> all, double share)
+      : _coordinator(coordinator), _deadline(coordinator.deadline(share)),
+        // The following phases take time, too.
+        _rounds_end(_deadline - (_deadline - coordinator.clock()) / 10), _all(std::move(all)),
+        _pairs(most_pairs()), _record(coordinator, shared_clock) {
+    // If time allows only some of them, they should not resemble each other.
+    std::shuffle(_all.begin(), _all.end(), std::mt19937(seed)); // NOLINT(*-msc51-cpp): repeatable
+    _all.resize(affordable_rounds(_all.size(), coordinator.undilated(static_cast<double>(left()))));
+    _turn.fewest = fewest, _turn.most = most, _turn.one_way = shared_clock ? 1 : 0;
+  }
 
-/// The following phases take time, too.
-Nanoseconds end_of_rounds(const Coordinator& coordinator, Nanoseconds deadline) {
-  return deadline - (deadline - coordinator.clock()) / 10;
-}
+  Latencies measure() {
+    measure(0, _all.size());
+    return result();
+  }
+  /// Measures as many pairs at once as don't disturb each other, or as few as time allows: ranks
+  /// that share cores take them from each other.
+  Latencies measure_undisturbed();
 
-/// Returns as many of all rounds as time allows, in a random order: they should not resemble each
-/// other.
-std::vector<Round> affordable(const Coordinator& coordinator, std::vector<Round> all,
-                              Nanoseconds deadline) {
-  std::shuffle(all.begin(), all.end(), std::mt19937(seed)); // NOLINT(*-msc51-cpp): repeatable
-  const Nanoseconds left = end_of_rounds(coordinator, deadline) - coordinator.clock();
-  all.resize(affordable_rounds(all.size(), coordinator.undilated(static_cast<double>(left))));
-  return all;
-}
+private:
+  [[nodiscard]] Nanoseconds left() const {
+    return std::max<Nanoseconds>(_rounds_end - _coordinator.clock(), 0);
+  }
+  [[nodiscard]] std::size_t most_pairs() const {
+    return std::ranges::max(_all, {}, &Round::size).size();
+  }
+  void measure(std::size_t first, std::size_t last);
+  [[nodiscard]] double round_trip_alone(Pair pair);
+  [[nodiscard]] double disturbance(std::span<const Round> rounds);
+  [[nodiscard]] Latencies result();
 
-/// @param at_once rounds that ranks go through by themselves
-Latencies measure_rounds(Coordinator& coordinator, bool shared_clock, std::span<const Round> all,
-                         std::size_t at_once, double share) {
-  const auto deadline = coordinator.deadline(share);
-  const auto rounds_end = end_of_rounds(coordinator, deadline);
-  const auto left = [&] { return std::max<Nanoseconds>(rounds_end - coordinator.clock(), 0); };
-  Turn turn = usual_turn(shared_clock);
-  turn.least =
-      std::min(coordinator.dilated(least_turn), left() / static_cast<Nanoseconds>(2 * all.size()));
-  Record record(coordinator, shared_clock);
-  for (std::size_t r = 0; r < all.size();) {
-    const auto some = all.subspan(r, std::min(at_once, all.size() - r));
-    turn.budget = std::min(left() / static_cast<Nanoseconds>(all.size() - r),
-                           coordinator.dilated(longest_turn));
-    const auto replies = go_through(coordinator, some, turn);
+  Coordinator& _coordinator;
+  Nanoseconds _deadline, _rounds_end;
+  std::vector<Round> _all;
+  std::size_t _pairs; ///< at once
+  Turn _turn;
+  Record _record;
+};
+
+/// Measures the rounds from one on to before another.
+void LatencyProbe::measure(std::size_t first, std::size_t last) {
+  if (first == last) return;
+  const auto rounds = std::span(_all).subspan(first, last - first);
+  const auto parts = split(rounds, _pairs);
+  const std::size_t open = parts.size() * (_all.size() - first) / rounds.size();
+  // Ranks go through several rounds by themselves: parts of one would run at the same time.
+  const std::size_t at_once = parts.size() == rounds.size() ? rounds_at_once : 1;
+  _turn.least =
+      std::min(_coordinator.dilated(least_turn), left() / static_cast<Nanoseconds>(2 * open));
+  for (std::size_t r = 0; r < parts.size();) {
+    const auto some = std::span(parts).subspan(r, std::min(at_once, parts.size() - r));
+    _turn.budget =
+        std::min(left() / static_cast<Nanoseconds>(open - r), _coordinator.dilated(longest_turn));
+    const auto replies = go_through(_coordinator, some, _turn);
     for (std::size_t i = 0; i < some.size(); ++i)
       for (std::size_t p = 0; p < some[i].size(); ++p)
-        record.add(some[i][p], replies[i][p]);
-    coordinator.report.progress("latency", r += some.size(), all.size());
+        _record.add(some[i][p], replies[i][p]);
+    r += some.size();
+    _coordinator.report.progress("latency", first + rounds.size() * r / parts.size(), _all.size());
   }
-  auto result = record.result();
-  result.disturbance = repeat_alone(coordinator, all, turn, result, deadline, result.repeated);
+}
+
+Latencies LatencyProbe::measure_undisturbed() {
+  const std::size_t first = std::min(rounds_at_once, _all.size());
+  const auto rounds = std::span(_all).first(first);
+  for (;;) {
+    const Nanoseconds began = _coordinator.clock();
+    measure(0, first);
+    const Nanoseconds took = _coordinator.clock() - began;
+    const std::size_t half = (_pairs + 1) / 2;
+    // With half as many pairs at once there are twice as many turns, which may be half as long.
+    const Nanoseconds needed = took * static_cast<Nanoseconds>(_all.size() / first);
+    if (_pairs == 1 || needed > left() || disturbance(rounds) <= most_disturbance) break;
+    _pairs = half;
+  }
+  if (_pairs < most_pairs())
+    _coordinator.report.note("pairs measured at once: " + std::to_string(_pairs) + " of " +
+                             std::to_string(most_pairs()) + ", since more disturb each other");
+  measure(first, _all.size());
+  return result();
+}
+
+double LatencyProbe::round_trip_alone(Pair pair) {
+  const Round alone{pair};
+  return go_through(_coordinator, {&alone, 1}, _turn)[0][0].ping.round_trip.value;
+}
+
+/// Returns by which share near pairs of rounds took longer than alone: their median. Their ranks'
+/// own work is the largest part of their time.
+double LatencyProbe::disturbance(std::span<const Round> rounds) {
+  const auto trip = [&](Pair pair) { return _record.round_trip(pair); };
+  std::vector<Pair> near; // The very nearest are those that were disturbed least.
+  for (const Round& round : rounds)
+    near.insert(near.end(), round.begin(), round.end());
+  const double nearest = trip(std::ranges::min(near, {}, trip));
+  if (_coordinator.undilated(nearest) > far) return 0;
+  std::erase_if(near, [&](Pair pair) { return trip(pair) > 2 * nearest; });
+  const std::size_t count = std::min(near.size(), most_tried);
+  std::vector<double> shares;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Pair pair = near[i * near.size() / count];
+    shares.push_back(trip(pair) / round_trip_alone(pair) - 1);
+  }
+  return median(shares);
+}
+
+/// Measures a few pairs again, one at a time.
+Latencies LatencyProbe::result() {
+  Latencies result = _record.result();
+  std::vector<double> differences;
+  const auto repeated = std::min(most_repeated, _all.size());
+  for (std::size_t k = 0; k < repeated && _coordinator.clock() < _deadline; ++k) {
+    const auto& round = _all[k * _all.size() / repeated];
+    const Pair pair = round[k % round.size()];
+    const auto trip = static_cast<double>(result.round_trip(pair.first, pair.second));
+    differences.push_back(std::abs(trip / round_trip_alone(pair) - 1));
+  }
+  result.repeated = differences.size();
+  result.disturbance = differences.empty() ? 0 : median(differences);
   if (result.shared_clock) return result;
-  coordinator.offsets = record.offsets;
-  align_clocks_of(coordinator, record.known);
+  _coordinator.offsets = _record.offsets;
+  align_clocks_of(_coordinator, _record.known);
   return result;
 }
 
 } // namespace
 
 Latencies measure_latency(Coordinator& coordinator, bool shared_clock, double share) {
-  const Nanoseconds deadline = coordinator.deadline(share);
-  const auto all = affordable(coordinator, rounds(coordinator.hosts()), deadline);
-  const std::size_t most = all.front().size();
-  Turn turn = usual_turn(shared_clock);
-  turn.least = turn.budget = coordinator.dilated(least_turn);
-  const std::size_t pairs =
-      undisturbed_pairs(coordinator, all, turn, end_of_rounds(coordinator, deadline));
-  if (pairs == most) return measure_rounds(coordinator, shared_clock, all, rounds_at_once, share);
-  coordinator.report.note("pairs measured at once: " + std::to_string(pairs) + " of " +
-                          std::to_string(most) + ", since more disturb each other");
-  // Ranks go through several rounds by themselves, so parts of one would run at the same time.
-  return measure_rounds(coordinator, shared_clock, split(all, pairs), 1, share);
+  return LatencyProbe(coordinator, shared_clock, rounds(coordinator.hosts()), share)
+      .measure_undisturbed();
 }
 
 Latencies measure_latency(Coordinator& coordinator, bool shared_clock, std::vector<Round> all,
                           double share) {
-  all = affordable(coordinator, std::move(all), coordinator.deadline(share));
-  return measure_rounds(coordinator, shared_clock, all, rounds_at_once, share);
+  return LatencyProbe(coordinator, shared_clock, std::move(all), share).measure();
 }
 
 void align_clocks(Coordinator& coordinator) {

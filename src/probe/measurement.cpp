@@ -64,12 +64,10 @@ Nanoseconds farthest(const Latencies& latencies, HostId hosts) {
 
 /// Gives pairs that never met the median of the same sites; the error stays infinite.
 void infer_latency(Latencies& latencies, const Sites& sites) {
-  const auto site = site_of_hosts(sites);
-  const auto hosts = static_cast<HostId>(site.size());
-  const auto lane = [&](HostId from, HostId to) {
-    return std::pair(site[static_cast<std::size_t>(from)], site[static_cast<std::size_t>(to)]);
-  };
-  std::map<std::pair<std::size_t, std::size_t>, std::vector<double>> seen, library;
+  const SiteOf site(sites);
+  const auto hosts = static_cast<HostId>(site.hosts());
+  const auto lane = [&](HostId from, HostId to) { return site(Arrow{from, to}); };
+  std::map<SitePair, std::vector<double>> seen, library;
   for (HostId from = 0; from < hosts; ++from)
     for (HostId to = 0; to < hosts; ++to) {
       if (latencies.one_way(from, to).value == 0) continue;

@@ -16,13 +16,6 @@ constexpr double same_place = 0.05;
 
 using Part = std::vector<bool>; ///< of the sites
 
-/// What leads from one site to another.
-using Lane = std::pair<std::size_t, std::size_t>;
-
-Lane lane(const std::vector<std::size_t>& site, Arrow flow) {
-  return {site[static_cast<std::size_t>(flow.from)], site[static_cast<std::size_t>(flow.to)]};
-}
-
 Part complement(Part part) {
   part.flip();
   return part;
@@ -87,7 +80,7 @@ struct Share {
 class Suppositions {
 public:
   Suppositions(const Evidence& evidence, const Sites& sites, const Latencies& latencies)
-      : _evidence(evidence), _latencies(latencies), _site(site_of_hosts(sites)) {
+      : _evidence(evidence), _latencies(latencies), _site(sites) {
     predict();
   }
 
@@ -98,7 +91,7 @@ public:
       passage.capacity = std::max(passage.capacity, share.seen.total());
     Supposition supposed{std::move(passage)};
     const auto& capacity = supposed.passage.capacity;
-    std::set<Lane> lanes;
+    std::set<SitePair> lanes;
     for (const auto& [seen, expected] : shares) {
       if (seen.total() < capacity * as_much || !filled(seen.total(), expected)) continue;
       ++supposed.crowds;
@@ -124,11 +117,11 @@ private:
       _expected.push_back(_evidence.predict(seen.flows));
   }
   [[nodiscard]] std::vector<Share> shares_of(const Passage& passage) const;
-  [[nodiscard]] std::optional<Lane> main_lane(const std::vector<Arrow>& flows) const;
+  [[nodiscard]] std::optional<SitePair> main_lane(const std::vector<Arrow>& flows) const;
 
   Evidence _evidence; ///< with the passages that are supposed
   const Latencies& _latencies;
-  std::vector<std::size_t> _site;           ///< by host
+  SiteOf _site;
   std::vector<std::vector<Rate>> _expected; ///< by observation, by flow
 };
 
@@ -148,11 +141,11 @@ std::vector<Share> Suppositions::shares_of(const Passage& passage) const {
 }
 
 /// Returns the pair of sites that has nearly all of the flows, if there is one.
-std::optional<Lane> Suppositions::main_lane(const std::vector<Arrow>& flows) const {
+std::optional<SitePair> Suppositions::main_lane(const std::vector<Arrow>& flows) const {
   constexpr double nearly_all = 0.65;
-  std::map<Lane, std::size_t> counts;
+  std::map<SitePair, std::size_t> counts;
   for (auto flow : flows)
-    ++counts[lane(_site, flow)];
+    ++counts[_site(flow)];
   for (const auto& [each, count] : counts)
     if (static_cast<double>(count) > nearly_all * static_cast<double>(flows.size())) return each;
   return std::nullopt;
@@ -163,13 +156,12 @@ class Lanes {
 public:
   /// What a lane carries is taken to be the most that its flows got in a crowd in which they got
   /// less than alone.
-  Lanes(const Evidence& evidence, const Sites& sites)
-      : _evidence(evidence), _site(site_of_hosts(sites)) {
+  Lanes(const Evidence& evidence, const Sites& sites) : _evidence(evidence), _site(sites) {
     for (const auto& seen : evidence.observations()) {
       const auto alone = evidence.model().alone(seen.flows);
-      std::map<Lane, std::pair<Rate, Rate>> totals;
+      std::map<SitePair, std::pair<Rate, Rate>> totals;
       for (std::size_t f = 0; f < seen.flows.size(); ++f) {
-        auto& [got, most] = totals[lane(_site, seen.flows[f])];
+        auto& [got, most] = totals[_site(seen.flows[f])];
         got += seen.each[f], most += alone[f];
       }
       for (const auto& [each, total] : totals)
@@ -178,18 +170,18 @@ public:
     }
   }
   [[nodiscard]] bool has_room(Arrow flow) const {
-    const auto capacity = _capacity.find(lane(_site, flow));
-    const auto used = _used.find(lane(_site, flow));
+    const auto capacity = _capacity.find(_site(flow));
+    const auto used = _used.find(_site(flow));
     return capacity == _capacity.end() || used == _used.end() || used->second < capacity->second;
   }
   void add(Arrow flow) {
-    _used[lane(_site, flow)] += _evidence.model().alone(std::span(&flow, 1)).front();
+    _used[_site(flow)] += _evidence.model().alone(std::span(&flow, 1)).front();
   }
 
 private:
   const Evidence& _evidence;
-  std::vector<std::size_t> _site;
-  std::map<Lane, Rate> _capacity, _used;
+  SiteOf _site;
+  std::map<SitePair, Rate> _capacity, _used;
 };
 
 } // namespace

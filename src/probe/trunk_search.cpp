@@ -55,10 +55,10 @@ std::vector<Arrow> TrunkSearch::unexplained(const Observation& seen) const {
     Rate seen, expected;
     std::vector<std::size_t> flows;
   };
-  std::map<std::pair<std::size_t, std::size_t>, Lane> lanes;
+  std::map<SitePair, Lane> lanes;
   std::set<std::size_t> suspects;
   for (std::size_t f = 0; f < seen.flows.size(); ++f) {
-    auto& all = lanes[lane(seen.flows[f])];
+    auto& all = lanes[_site(seen.flows[f])];
     all.seen += seen.each[f], all.expected += expected[f];
     all.flows.push_back(f);
     if (seen.each[f] < expected[f] * surely_less) suspects.insert(f);
@@ -202,8 +202,8 @@ void TrunkSearch::add_passage(const Observation& part) {
 /// processor or a medium, which flows in the other direction share, too. Those can't be described
 /// by trunks. Flows between sites share links.
 bool TrunkSearch::is_link(const Observation& part) {
-  const auto home = site(part.flows.front().from);
-  const auto is_home = [&](Arrow flow) { return lane(flow) == std::pair(home, home); };
+  const auto home = _site(part.flows.front().from);
+  const auto is_home = [&](Arrow flow) { return _site(flow) == SitePair(home, home); };
   if (!std::ranges::all_of(part.flows, is_home) || !_evidence.has_time()) return true;
   auto flows = part.flows;
   for (auto [from, to] : part.flows)
@@ -216,14 +216,14 @@ bool TrunkSearch::is_link(const Observation& part) {
 Observation TrunkSearch::with_accomplices(const Observation& seen,
                                           const std::vector<Arrow>& suspects) const {
   const auto expected = _evidence.predict(seen.flows);
-  std::map<std::pair<std::size_t, std::size_t>, double> missing;
+  std::map<SitePair, double> missing;
   for (std::size_t f = 0; f < seen.flows.size(); ++f)
     if (std::ranges::find(suspects, seen.flows[f]) != suspects.end())
-      missing[lane(seen.flows[f])] += expected[f].value() - seen.each[f].value();
+      missing[_site(seen.flows[f])] += expected[f].value() - seen.each[f].value();
   const auto worst = std::ranges::max_element(missing, {}, [](const auto& e) { return e.second; });
   std::vector<Arrow> held, others;
   for (auto flow : seen.flows)
-    (lane(flow) == worst->first ? held : others).push_back(flow);
+    (_site(flow) == worst->first ? held : others).push_back(flow);
   return find_accomplices(_evidence, held, others, _site);
 }
 
@@ -254,7 +254,7 @@ void TrunkSearch::drop_implied() {
 std::string TrunkSearch::name(const std::vector<HostId>& hosts) const {
   std::map<std::size_t, std::size_t> counts;
   for (HostId host : hosts)
-    ++counts[site(host)];
+    ++counts[_site(host)];
   std::string whole, parts;
   std::size_t wholes = 0;
   for (auto [s, count] : counts) {

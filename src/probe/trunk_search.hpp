@@ -10,7 +10,7 @@ namespace thalweg::probe {
 class TrunkSearch {
 public:
   TrunkSearch(Evidence& evidence, const Latencies& latencies, const Sites& sites)
-      : _evidence(evidence), _latencies(latencies), _sites(sites), _site(site_of_hosts(sites)) {}
+      : _evidence(evidence), _latencies(latencies), _sites(sites), _site(sites) {}
 
   /// Runs crowds as long as there is time. @return how many
   std::size_t watch(const std::vector<std::vector<Arrow>>& crowds);
@@ -43,15 +43,11 @@ private:
   [[nodiscard]] Observation by_itself(const Observation& part);
   [[nodiscard]] bool is_link(const Observation& part);
   [[nodiscard]] std::string name(const std::vector<HostId>& hosts) const;
-  [[nodiscard]] std::size_t site(HostId host) const {
-    return _site[static_cast<std::size_t>(host)];
-  }
-  [[nodiscard]] auto lane(Arrow flow) const { return std::pair(site(flow.from), site(flow.to)); }
 
   Evidence& _evidence;
   const Latencies& _latencies;
   const Sites& _sites;
-  std::vector<std::size_t> _site;
+  SiteOf _site;
   /// Tests of suppositions, by their ends.
   std::map<std::pair<std::vector<HostId>, std::vector<HostId>>, std::size_t> _tests;
   std::size_t _wrong = 0; ///< suppositions that tests refuted
