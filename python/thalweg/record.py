@@ -33,7 +33,7 @@ DATATYPES = ("unknown", "predefined", "contiguous", "gaps", "several")
 CALLS = np.dtype(
     [("rank", "<i4")]
     + [(name, record_file.CALLS[name]) for name in record_file.CALL_KEY]
-    + [("calls", "<i8"), ("bytes", "<i8")]
+    + [("nonblocking", "?"), ("calls", "<i8"), ("bytes", "<i8")]
     + [(name, "<f8") for name in ("seconds", "least", "most", "native", "bound")]
 )
 """Calls of a rank that have their key in common; the last five are in seconds: of all calls, the
@@ -205,6 +205,7 @@ class Run:
         found["rank"] = rank
         for name in (*record_file.CALL_KEY, "calls", "bytes"):
             found[name] = entries[name]
+        found["nonblocking"] = entries["flags"] & record_file.IS_NONBLOCKING
         tick = np.zeros(self.ranks)
         for part in self.parts:
             tick[part.rank] = 1e-9 * part.header["scale"]["ns_per_tick"] / self.dilation

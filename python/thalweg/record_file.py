@@ -68,7 +68,7 @@ CALLS = np.dtype(
         ("datatype", "u1"),
         ("planned", "u1"),
         ("reason", "u1"),
-        ("nonblocking", "u1"),
+        ("flags", "u1"),
         ("calls", "<u8"),
         ("bytes", "<u8"),
         ("time", "<i8"),
@@ -106,8 +106,10 @@ COMMUNICATOR = np.dtype(
 )
 CALL_KEY = (
     "communicator", "ranks", "root", "algorithm", "collective", "size_class", "datatype", "planned",
-    "reason", "nonblocking",
+    "reason", "flags",
 )  # fmt: skip
+IS_NONBLOCKING = 1
+"""The bit of a call's flags."""
 KINDS = {1: MESSAGES, 2: CALLS, 3: LINK, 4: COMMUNICATOR, 5: ONE_SIDED, 6: MESSAGES}
 
 

@@ -113,6 +113,10 @@ def calls(case: Case) -> None:
         counted = summary["collectives"].get(name, {}).get("planned", {"calls": 0, "bytes": 0})
         assert its["calls"].sum() == counted["calls"], name
         assert its["bytes"].sum() == counted["bytes"], name
+        compared = counted.get("compared", {"seconds": 0.0, "native": 0.0})
+        predicted = its[its["native"] > 0]
+        for field, expected in (("seconds", compared["seconds"]), ("native", compared["native"])):
+            assert np.isclose(predicted[field].sum(), expected, rtol=1e-3), (name, field)
     assert (found.calls["least"] <= found.calls["most"]).all()
     assert list(range(RANKS)) in found.communicators.values()
     known = {0, *found.communicators}

@@ -106,6 +106,13 @@ void replan_shape(const Observations& seen, const CalledShape& shape, Replan& re
   Timed best = best_of(timer, found, is_cancelled);
   // Its calls may be too few to be among those that count.
   if (before.of_shape <= 0 || before.all - best.seconds.all < least_saved * before.of_shape) return;
+  if (!seen.improves) {
+    const Timer usually(seen, seen.network, shape);
+    const CallSeconds usual = usually.time_with(old->skeleton);
+    const double saved =
+        before.all - best.seconds.all + usual.all - usually.time_with(best.plan).all;
+    result.suits_both &= saved >= least_saved * (before.of_shape + usual.of_shape);
+  }
   const auto ns = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
   result.changes.push_back({.key = shape.key,
                             .size = shape.size,
@@ -147,6 +154,7 @@ Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
   result.is_recovery = seen.looks_for_recovery;
   if (result.is_recovery) return result;
   result.table.placement = seen.placement;
+  result.suits_both = true;
   std::vector<CalledShape> shapes = seen.others;
   std::ranges::stable_sort(shapes, std::ranges::greater(), [](const CalledShape& shape) {
     return static_cast<double>(shape.calls) * static_cast<double>(shape.size + 1);

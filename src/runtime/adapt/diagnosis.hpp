@@ -74,15 +74,18 @@ struct Replan {
   Network network;                 ///< as it is taken to be now
   planner::Table table;            ///< new rows only: one for the class of sizes of each change
   bool is_recovery = false;        ///< that was looked for
+  /// Whether the new plans are also better on the mean of this network and the one before.
+  bool suits_both = false;
   [[nodiscard]] bool is_worth_it() const { return is_recovery || !changes.empty(); }
 };
 
 /// Explains the observations (explanation.hpp), and makes new plans for the program's shapes of
-/// call where these are predicted to be at least 5 % faster on the changed network. Where nothing
-/// drifted, it only makes one for the shape that is to be improved. The plan of a rooted
-/// collective, whose ranks may be in several calls at a time, is the one with which the latest
-/// calls in a row take least; others are planned by themselves. Deterministic. Takes as long as
-/// planning a few problems, and some hundred simulations.
+/// call where these are predicted to be at least 5 % faster on the changed network; and says
+/// whether they are so, too, if the network is half of the time as it was. Where nothing drifted,
+/// it only makes one for the shape that is to be improved. The plan of a rooted collective, whose
+/// ranks may be in several calls at a time, is the one with which the latest calls in a row take
+/// least; others are planned by themselves. Deterministic. Takes as long as planning a few
+/// problems, and some hundred simulations.
 /// @param is_cancelled asked between plans; then nothing is worth it
 Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled);
 

@@ -53,6 +53,9 @@ public:
   [[nodiscard]] std::int64_t answer() const {
     return _thread != nullptr ? _thread->answer() : Replanning::nothing;
   }
+  /// Whether the new plans are better on the mean of the network before and now, if the answer is
+  /// their number.
+  [[nodiscard]] bool suits_both() const { return answer() > 0 && _thread->suits_both(); }
   /// Returns the new plans, a table's bytes. Requires that the answer is their number.
   [[nodiscard]] const std::string& bytes() const { return _thread->bytes(); }
   /// Waits for the thread. Nothing may be planned any more.

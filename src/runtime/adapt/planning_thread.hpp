@@ -27,6 +27,8 @@ public:
   /// Hands out what was found. Requires that the answer isn't `busy`.
   [[nodiscard]] Replan take_result() { return std::exchange(_result, {}); }
   [[nodiscard]] const std::string& bytes() const { return _bytes; }
+  /// Returns Replan::suits_both of what was found. Requires the same.
+  [[nodiscard]] bool suits_both() const { return _result.suits_both; }
   /// Whether it couldn't plan, for lack of memory or of a thread. Requires the same.
   [[nodiscard]] bool has_failed() const { return _has_failed; }
   /// Lets nothing be worth it, soon.

@@ -156,6 +156,8 @@ public:
   /// Begins anew with another plan, which is the incumbent.
   /// @param compares whether it is to be compared with the one before
   void restart(bool compares);
+  /// Lets the plan be compared with this time of the one before restart(), after that.
+  void compare_plan(std::int64_t ns) { _plan_before_ns = ns; }
   /// Whether the plan is known to take 5 % longer than the one before restart().
   [[nodiscard]] bool has_worse_plan() const { return _is_worse; }
   /// Returns how much it matters: calls since the last look, by what one costs roughly.

@@ -89,6 +89,9 @@ public:
   /// Begins all races anew, since plans have changed. Requires that the ranks don't agree now.
   /// @param compares whether the new plans are to be compared with the ones before
   void restart(bool compares);
+  /// Lets a race's plan be compared with another time than that of its latest look before
+  /// restart().
+  void compare_plan(std::size_t race, std::int64_t ns) { _races[race].compare_plan(ns); }
   /// Returns the race that was agreed on last, if it is known.
   [[nodiscard]] std::optional<std::size_t> looked_at() const { return _looked_at; }
 

@@ -134,7 +134,8 @@ bool Replanner::compare_plans(const Races& races, std::size_t at) {
 }
 
 /// Confirms what goes on, or gives it up if calls took as usual again, or don't come any more: they
-/// would be looked at next.
+/// would be looked at next. What comes and goes is confirmed, too, where the new plans are better
+/// for that.
 void Replanner::follow_up(Races& races) {
   const Watch& watch = races.all()[_state.race()].watch();
   const bool is_looked_at = races.looked_at() == _state.race();
@@ -147,6 +148,11 @@ void Replanner::follow_up(Races& races) {
     return races.settle_watch(*drifted);
   }
   const bool is_another = watch.begins_to_be_off() && is_looked_at;
+  _has_returned = _has_returned || is_another;
+  if (comes && _state.may_come_and_go(races.elapsed_ns())) {
+    if (_has_returned && _state.suits_both()) _state.confirm(true);
+    return;
+  }
   if (comes && watch.is_off() && !is_another) return;
   _state.dismiss(races.elapsed_ns());
   if (_leader != nullptr) _leader->dismiss();
@@ -174,6 +180,9 @@ void Replanner::look_without_drift(const Races& races, std::size_t at) {
   _observer.forget(at); // Part of what was observed may be from before the network changed.
   if (watch.begins_to_be_off() && watch.is_slower() && _state.suspect(at, true, now_ns, false)) {
     _looks_elsewhere = 0;
+    _has_returned = false;
+    _usual_ns = watch.usual_ns();
+    _cost_before_ns = watch.cost_ns();
     begin_attempt(races, at);
   }
 }
@@ -194,8 +203,9 @@ observe::PairTimesLog* Replanner::log(const Races& races, const Race& race, unit
 
 void Replanner::begin_agreement(MPI_Comm comm, const Chooser& chooser) {
   const std::int64_t answer = _leader != nullptr ? _leader->answer() : Replanning::nothing;
+  const bool suits_both = _leader != nullptr && _leader->suits_both();
   const bool is_well = prepare(chooser);
-  _own = _state.record(_leader != nullptr, answer, is_well, _content);
+  _own = _state.record(_leader != nullptr, answer, suits_both, is_well, _content);
   check(native.Iallreduce(_own.data(), _all.data(), static_cast<int>(_own.size()), native.int64,
                           native.min, comm, &_request));
 }
@@ -264,6 +274,7 @@ void Replanner::adopt(Races& races, Chooser& chooser) {
   swap_tables(chooser);
   if (_leader != nullptr) _leader->adopt();
   restart(races, true);
+  if (_state.comes_and_goes()) races.compare_plan(_state.race(), (_usual_ns + _cost_before_ns) / 2);
 }
 
 /// Lets the table before the last change hold again: the network has recovered, or the new plans

@@ -108,6 +108,8 @@ private:
   bool _compares = false; ///< the plans that were adopted haven't been compared with those before
   /// What a call took before a drift was noticed last, and then.
   std::int64_t _usual_ns = 0, _cost_before_ns = 0;
+  /// Whether calls took as usual and then longer again while an attempt isn't confirmed.
+  bool _has_returned = false;
   /// Looks at other races since that of an attempt was looked at that isn't confirmed.
   std::uint64_t _looks_elsewhere = 0;
   std::uint64_t _adopted_at = 0;   ///< epoch

@@ -9,7 +9,7 @@ namespace {
 
 /// The fields of a ReplanRecord.
 struct Said {
-  enum Field : std::uint8_t { state, negative_state, answer, well };
+  enum Field : std::uint8_t { state, negative_state, answer, well, both };
 };
 
 constexpr std::int64_t least_gain = 20; ///< thousandths
@@ -146,6 +146,7 @@ void Replanning::begin(Stage stage, std::size_t race, bool slower, std::int64_t 
   _slower = slower;
   _now_ns = now_ns;
   _is_confirmed = true;
+  _suits_both = _comes_and_goes = false;
   _looks = stage == Stage::trying;
   _improves = stage == Stage::improving;
 }
@@ -157,7 +158,7 @@ void Replanning::collected() {
   _next = _calls + _distance;
 }
 
-ReplanRecord Replanning::record(bool leads, std::int64_t answer, bool all_is_well,
+ReplanRecord Replanning::record(bool leads, std::int64_t answer, bool suits_both, bool all_is_well,
                                 std::uint64_t content) const {
   std::int64_t own = hash();
   if (_stage == Stage::checking && all_is_well) own ^= static_cast<std::int64_t>(content >> 2);
@@ -166,6 +167,7 @@ ReplanRecord Replanning::record(bool leads, std::int64_t answer, bool all_is_wel
   result[Said::negative_state] = -own;
   result[Said::answer] = leads ? answer : std::numeric_limits<std::int64_t>::max();
   result[Said::well] = all_is_well ? 1 : 0;
+  result[Said::both] = !leads || suits_both ? 1 : 0;
   return result;
 }
 
@@ -181,7 +183,7 @@ bool Replanning::agree(const ReplanRecord& all) {
   if (_is_dismissed) return true;
   switch (_stage) {
   case Stage::planning:
-    follow(all[Said::answer]);
+    follow(all[Said::answer], all[Said::both] != 0);
     return true;
   case Stage::preparing:
     _is_prepared = is_well;
@@ -210,11 +212,12 @@ bool Replanning::agree(const ReplanRecord& all) {
 }
 
 /// Goes on with the leader's answer, of the stage `planning`.
-void Replanning::follow(std::int64_t answer) {
+void Replanning::follow(std::int64_t answer, bool suits_both) {
   _distance = std::min(2 * _distance, patient_distances * _usual_distance);
   _next = _calls + _distance;
   if (answer == busy) return;
   _size = answer;
+  _suits_both = suits_both;
   if (_size <= 0) return end(Outcome::nothing_better);
   if (!_looks) {
     _stage = _size <= room ? Stage::sharing : Stage::allocating;
@@ -251,7 +254,8 @@ void Replanning::end(Outcome outcome) {
   _changed_ns = _now_ns;
   _has_ended = true;
   if (outcome != Outcome::adopted) return;
-  _may_recover = _slower;
+  // What comes and goes is taken to do so from now on.
+  _may_recover = _slower && !_comes_and_goes;
   _look_ns = 0;
   _trial_ns = 0;
 }
@@ -274,6 +278,8 @@ std::int64_t Replanning::hash() const {
                                     std::uint64_t{_looks},
                                     std::uint64_t{_is_confirmed},
                                     std::uint64_t{_is_dismissed},
+                                    std::uint64_t{_suits_both},
+                                    std::uint64_t{_comes_and_goes},
                                     static_cast<std::uint64_t>(_suspects_ns),
                                     static_cast<std::uint64_t>(_doubt_ns),
                                     std::uint64_t{_improves},

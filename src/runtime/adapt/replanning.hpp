@@ -7,7 +7,7 @@
 namespace thalweg::runtime {
 
 /// The numbers that the ranks of a communicator agree on while plans change: the minimum of each.
-using ReplanRecord = std::array<std::int64_t, 4>;
+using ReplanRecord = std::array<std::int64_t, 5>;
 
 /// How the ranks of a communicator come from a suspicion to another table of plans: a state machine
 /// without messages and clocks, which is the same on all ranks.
@@ -16,7 +16,9 @@ using ReplanRecord = std::array<std::int64_t, 4>;
 /// takes another time than usual, what they observe in the next 8 calls is collected at the leader,
 /// rank 0, which plans in a thread of its own. That needn't be confirmed yet; new plans wait until
 /// it is, and are dropped if it has passed, and then such an attempt isn't made again for 20 s, and
-/// for twice as long each further time. Confirmed drifts don't wait for that. Meanwhile the ranks
+/// for twice as long each further time. Confirmed drifts don't wait for that. Where the new plans
+/// would be better if the network were in either state for half of the time, it may come and go for
+/// up to 10 s: if it does, these plans hold. Meanwhile the ranks
 /// ask whether it is ready: for the first time after what takes half a second, then after twice as
 /// long, up to four seconds, since ranks that are ahead wait for each answer; or seldom, if that
 /// isn't urgent. If it is, all make room for the new plans, unless they are few; if all have room,
@@ -76,6 +78,7 @@ public:
   static constexpr std::uint64_t trial_calls = 4;
   static constexpr std::uint64_t observed_calls = 8;
   static constexpr std::uint64_t patient_calls = 7;
+  static constexpr std::int64_t longest_doubt_ns = 10'000'000'000;
   static constexpr std::int64_t improvement_pause_ns = 5'000'000'000;
   static constexpr std::int64_t least_look_ns = 5'000'000'000, longest_look_ns = 160'000'000'000;
   /// Tables of up to this many bytes need no room to be made.
@@ -123,7 +126,22 @@ public:
            !_is_dismissed && !_looks;
   }
   [[nodiscard]] bool is_confirmed() const { return _is_confirmed; }
-  void confirm() { _is_confirmed = true; }
+  /// @param comes_and_goes what began, and doesn't last
+  void confirm(bool comes_and_goes = false) {
+    _is_confirmed = true;
+    _comes_and_goes = comes_and_goes;
+  }
+  /// Whether an attempt that isn't confirmed may go on though calls take as usual again, since its
+  /// plans are better on the mean of both, or aren't known yet.
+  [[nodiscard]] bool may_come_and_go(std::int64_t now_ns) const {
+    return is_unconfirmed() && now_ns < _now_ns + longest_doubt_ns &&
+           (_suits_both || _stage == Stage::observing || _stage == Stage::collecting ||
+            _stage == Stage::planning);
+  }
+  /// Whether the leader has plans that are better on the mean of the network before and now.
+  [[nodiscard]] bool suits_both() const { return _suits_both; }
+  /// Whether plans changed last, or are about to, for what comes and goes.
+  [[nodiscard]] bool comes_and_goes() const { return _comes_and_goes; }
   [[nodiscard]] bool is_dismissed() const { return _is_dismissed; }
   /// Gives up an attempt that hasn't been confirmed, when nothing is open any more.
   void dismiss(std::int64_t now_ns);
@@ -148,10 +166,11 @@ public:
   void collected();
   /// Returns what a rank agrees to.
   /// @param answer the leader's; of the stage `planning`
+  /// @param suits_both the leader's, of the same stage: see suits_both()
   /// @param all_is_well of the stages `preparing`, `allocating` and `checking`
   /// @param content a hash of the new plans; of the stage `checking`
-  [[nodiscard]] ReplanRecord record(bool leads, std::int64_t answer, bool all_is_well,
-                                    std::uint64_t content) const;
+  [[nodiscard]] ReplanRecord record(bool leads, std::int64_t answer, bool suits_both,
+                                    bool all_is_well, std::uint64_t content) const;
   /// Goes on with the minimum of all ranks' records. Returns false if the ranks' states differ.
   bool agree(const ReplanRecord& all);
   /// Notes how long a call takes, as agreed; the pauses between questions to the leader depend on
@@ -175,7 +194,7 @@ private:
   [[nodiscard]] std::int64_t pause_ns(std::int64_t now_ns) const;
   void begin(Stage stage, std::size_t race, bool slower, std::int64_t now_ns);
   void drop();
-  void follow(std::int64_t answer);
+  void follow(std::int64_t answer, bool suits_both);
   void end(Outcome outcome);
 
   Stage _stage = Stage::calm;
@@ -190,6 +209,7 @@ private:
   bool _slower = true, _was_slower = true;
   bool _may_recover = false, _looks = false, _improves = false;
   bool _is_confirmed = true, _is_dismissed = false;
+  bool _suits_both = false, _comes_and_goes = false;
   /// When an attempt that isn't confirmed may begin, and the pause after the next one that is given
   /// up.
   std::int64_t _suspects_ns = 0, _doubt_ns = least_rest_ns;

@@ -116,7 +116,10 @@ observe::CallKey CallRecord::key() const {
           .datatype = datatype,
           .planned = event.planned,
           .reason = event.reason,
-          .nonblocking = static_cast<std::uint8_t>(&_counters != &_runtime.counters ? 1 : 0)};
+          .flags = static_cast<std::uint8_t>(
+              (&_counters != &_runtime.counters ? observe::is_nonblocking : 0) |
+              (prediction.native_ns > 0 ? observe::native_is_predicted : 0) |
+              (prediction.bound_ns > 0 ? observe::bound_is_known : 0))};
 }
 
 void CallRecord::plan(const Prepared& prepared) {

@@ -20,6 +20,14 @@ enum class DatatypeClass : std::uint8_t {
   several,    ///< a type per block
 };
 
+/// More properties of calls, as bits. Calls are compared with what is predicted of them, so those
+/// of which it isn't known are counted apart.
+enum CallFlags : std::uint8_t {
+  is_nonblocking = 1, ///< or persistent
+  native_is_predicted = 2,
+  bound_is_known = 4,
+};
+
 /// The properties by which calls are counted together.
 struct CallKey {
   std::uint64_t communicator = 0; ///< CommunicatorEntry::members; 0: not known
@@ -30,7 +38,7 @@ struct CallKey {
   std::uint8_t size_class = 0; ///< bits of the size: 0 for 0, n for 2^(n-1) <= size < 2^n
   DatatypeClass datatype{};
   std::uint8_t planned = 0, reason = 0; ///< as CallEvent's
-  std::uint8_t nonblocking = 0;
+  std::uint8_t flags = 0;               ///< CallFlags
   bool operator==(const CallKey&) const = default;
 };
 static_assert(sizeof(CallKey) == 24);

@@ -139,7 +139,7 @@ private:
         it.state.suspect(call % 3, _slower[call], now_ns, call % 2 == 0);
     }
     if (it.state.is_unconfirmed()) {
-      if (call % 7 < 3) it.state.confirm();
+      if (call % 7 < 3) it.state.confirm(call % 7 == 0);
       if (call % 7 == 3) it.state.dismiss(static_cast<std::int64_t>(call));
     }
   }
@@ -185,7 +185,9 @@ private:
       if (it.state.calls() >= it.busy_until)
         answer = fails(_mishaps.nothing_better) ? Replanning::nothing : 1000 + _tables;
     }
-    return it.state.record(rank == 0, answer, is_well, static_cast<std::uint64_t>(it.next) << 20);
+    const bool suits_both = it.state.calls() % 2 == 0;
+    return it.state.record(rank == 0, answer, suits_both, is_well,
+                           static_cast<std::uint64_t>(it.next) << 20);
   }
   /// Returns whether what is open could be waited for.
   bool finish(std::size_t rank) {
@@ -240,7 +242,7 @@ Replanning prepared() {
   Replanning state;
   state.prepare();
   REQUIRE(state.enter(true) == Act::agree);
-  REQUIRE(state.agree(state.record(true, Replanning::nothing, true, 0)));
+  REQUIRE(state.agree(state.record(true, Replanning::nothing, false, true, 0)));
   return state;
 }
 
@@ -253,7 +255,7 @@ std::uint64_t finish(Replanning& state, std::int64_t answer) {
     const Act act = state.enter(true);
     if (act == Act::collect) state.collected();
     if (act == Act::share) state.shared();
-    if (act == Act::agree) REQUIRE(state.agree(state.record(true, answer, true, 1)));
+    if (act == Act::agree) REQUIRE(state.agree(state.record(true, answer, false, true, 1)));
   }
   return state.calls() - begin;
 }
@@ -324,7 +326,7 @@ TEST_CASE("plans for a suspicion wait until it is confirmed, and are dropped if 
       const Act act = state.enter(true);
       CHECK(act != Act::share);
       if (act == Act::collect) state.collected();
-      if (act == Act::agree) REQUIRE(state.agree(state.record(true, 4000, true, 1)));
+      if (act == Act::agree) REQUIRE(state.agree(state.record(true, 4000, false, true, 1)));
     }
   };
   REQUIRE(state.suspect(0, true, 100 * one_second, false));
@@ -346,6 +348,31 @@ TEST_CASE("plans for a suspicion wait until it is confirmed, and are dropped if 
   state.confirm();
   CHECK(finish(state, 4000) < 8);
   CHECK(state.outcome() == Outcome::adopted);
+}
+
+TEST_CASE("plans for what comes and goes may wait until it has come again") {
+  const auto planned = [](bool suits_both) {
+    Replanning state = prepared();
+    REQUIRE(state.suspect(0, true, 100 * one_second, false));
+    CHECK(state.may_come_and_go(109 * one_second)); // as long as it isn't known
+    CHECK_FALSE(state.may_come_and_go(110 * one_second));
+    while (state.stage() != Stage::sharing) {
+      const Act act = state.enter(true);
+      if (act == Act::collect) state.collected();
+      if (act == Act::agree) REQUIRE(state.agree(state.record(true, 4000, suits_both, true, 1)));
+    }
+    CHECK(state.suits_both() == suits_both);
+    CHECK(state.may_come_and_go(109 * one_second) == suits_both);
+    return state;
+  };
+  CHECK(planned(false).is_unconfirmed());
+  Replanning state = planned(true);
+  state.confirm(true);
+  CHECK_FALSE(state.may_come_and_go(109 * one_second));
+  finish(state, 4000);
+  CHECK(state.outcome() == Outcome::adopted);
+  CHECK(state.comes_and_goes());
+  CHECK_FALSE(state.may_recover()); // It will, and that isn't looked for.
 }
 
 TEST_CASE("a recovery is looked for the less often the longer it hasn't come") {
@@ -428,8 +455,8 @@ TEST_CASE("nothing changes where the leader finds nothing better, and races bloc
     if (act == Act::agree) {
       ++agreements;
       const bool ready = agreements == 4;
-      REQUIRE(
-          state.agree(state.record(true, ready ? Replanning::nothing : Replanning::busy, true, 0)));
+      REQUIRE(state.agree(
+          state.record(true, ready ? Replanning::nothing : Replanning::busy, false, true, 0)));
     }
   }
   CHECK(state.outcome() == Outcome::nothing_better);
@@ -439,7 +466,7 @@ TEST_CASE("nothing changes where the leader finds nothing better, and races bloc
     const Act act = other.enter(false);
     if (act == Act::collect) other.collected();
     if (act == Act::share) other.shared();
-    if (act == Act::agree) REQUIRE(other.agree(other.record(true, 10, true, 5)));
+    if (act == Act::agree) REQUIRE(other.agree(other.record(true, 10, false, true, 5)));
   }
   for (int i = 0; i < 20; ++i)
     CHECK(other.enter(false) == Act::nothing);
