@@ -141,7 +141,8 @@ void Replanner::follow_up(Races& races) {
   const bool is_looked_at = races.looked_at() == _state.race();
   _looks_elsewhere = is_looked_at ? 0 : _looks_elsewhere + 1;
   const bool comes = _looks_elsewhere < most_epochs_without_calls;
-  if (const auto drifted = races.drifted(); drifted && comes && watch.is_off()) {
+  const auto drifted = races.drifted();
+  if (drifted && comes && watch.is_off()) {
     _usual_ns = watch.usual_ns();
     _cost_before_ns = watch.cost_ns();
     _state.confirm();
@@ -149,7 +150,7 @@ void Replanner::follow_up(Races& races) {
   }
   const bool is_another = watch.begins_to_be_off() && is_looked_at;
   _has_returned = _has_returned || is_another;
-  if (comes && _state.may_come_and_go(races.elapsed_ns())) {
+  if (comes && !drifted && _state.may_come_and_go(races.elapsed_ns())) {
     if (_has_returned && _state.suits_both()) _state.confirm(true);
     return;
   }
