@@ -18,7 +18,6 @@ from bench.progress import Progress
 from bench.report import Subject, Table, seconds, times
 from bench.session import Session
 from bench.settings import Settings
-from bench.timeline import Chosen
 from bench.timeline_runs import Program, programs
 from thalweg.lab import scenario
 
@@ -81,7 +80,8 @@ def _measure(
         if each.fault.kind == kind
     )
     dilation = settings.dilation or scenario.find(name).dilation
-    document["timeline"] = flaps(chosen, EVERY_SECONDS / dilation, LAB_SECONDS / dilation)
+    flaps = round(LAB_SECONDS / EVERY_SECONDS)
+    document["timeline"] = chosen.fault.in_turn(flaps, EVERY_SECONDS / dilation)
     samples = []
     with Session(scenario.parse(document), dilation) as session:
         nets = {calm: net, worse: timeline.changed(net, chosen.fault.fall)}
@@ -97,15 +97,6 @@ def _measure(
                 for variant, environment in environments.items()
             ]  # fmt: skip
     return {"dilation": dilation, "part": chosen.fault.part, "steps": steps}, samples
-
-
-def flaps(chosen: Chosen, every: float, until: float) -> list[timeline.Document]:
-    """Returns a timeline of falls and recoveries, so many un-dilated seconds apart."""
-    return [
-        {"at": f"{(at + 1) * every:.6f}s", **change}
-        for at in range(round(until / every))
-        for change in (chosen.fault.recovery if at % 2 else chosen.fault.fall)
-    ]
 
 
 # The page ---------------------------------------------------------------------------------------

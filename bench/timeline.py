@@ -54,6 +54,14 @@ class Fault:
     fall: Sequence[Document] = field(default=())
     recovery: Sequence[Document] = field(default=())
 
+    def in_turn(self, count: int, every: float) -> list[Document]:
+        """Returns a timeline of so many falls and recoveries in turn, un-dilated seconds apart."""
+        return [
+            {"at": f"{(1 + at) * every}s", **change}
+            for at in range(count)
+            for change in (self.recovery if at % 2 else self.fall)
+        ]
+
 
 # What can become worse --------------------------------------------------------------------------
 
@@ -209,11 +217,7 @@ def _measure(
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     runs = 3 * settings.repetitions
     document = scenario.document(name)
-    document["timeline"] = [
-        {"at": f"{1e6 * (1 + at)}s", **change}
-        for at in range(2 * runs)
-        for change in (chosen.fault.recovery if at % 2 else chosen.fault.fall)
-    ]
+    document["timeline"] = chosen.fault.in_turn(2 * runs, 1e6)
     found = scenario.parse(document)
     dilation = settings.dilation or found.dilation
     samples = []

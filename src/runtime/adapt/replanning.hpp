@@ -18,11 +18,11 @@ using ReplanRecord = std::array<std::int64_t, 5>;
 /// it is, and are dropped if it has passed, and then such an attempt isn't made again for 20 s, and
 /// for twice as long each further time. Confirmed drifts don't wait for that. Where the new plans
 /// would be better if the network were in either state for half of the time, it may come and go for
-/// up to 10 s: if it does, these plans hold. Meanwhile the ranks
-/// ask whether it is ready: for the first time after what takes half a second, then after twice as
-/// long, up to four seconds, since ranks that are ahead wait for each answer; or seldom, if that
-/// isn't urgent. If it is, all make room for the new plans, unless they are few; if all have room,
-/// they are shared; if all could read them and have them alike, all use them from the next call on
+/// up to 10 s: if it does, these plans hold. Meanwhile the ranks ask whether it is ready: for the
+/// first time after what takes half a second, then after twice as long, up to four seconds, since
+/// ranks that are ahead wait for each answer; or seldom, if that isn't urgent. If it is, all make
+/// room for the new plans, unless they are few; if all have room, they are shared; if all could
+/// read them and have them alike, all use them from the next call on
 /// in which no race is being agreed on. Anything else leaves the old plans. Each of these is one
 /// nonblocking collective that begins in the same call on all ranks, and is waited for once all
 /// ranks are known to have entered a later call (Arrivals), or 8 calls later (as Epochs does).
