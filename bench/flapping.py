@@ -45,8 +45,7 @@ environments = {
 def run(settings: Settings) -> None:
     """Measures each program, a lab for each."""
     page = Page(settings, subject, contents)
-    build = next(build for build in settings.builds if build.name == "openmpi-4.1")
-    nbytes = (settings.sizes or [timeline_runs.size])[0]
+    build, nbytes = timeline_runs.build_and_size(settings)
     wanted = [
         (name, programs[program])
         for name in settings.scenarios
