@@ -41,8 +41,7 @@ variants = {racing: timeline_runs.races, following: timeline_runs.follows}
 def run(settings: Settings) -> None:
     """Measures a pair of runs of each program on each scenario in each round, a lab for each."""
     page = Page(settings, subject, contents)
-    nbytes = (settings.sizes or [timeline_runs.size])[0]
-    build = next(build for build in settings.builds if build.name == "openmpi-4.1")
+    build, nbytes = timeline_runs.build_and_size(settings)
 
     def labels(name: str, program: Program, at: int) -> dict[str, Any]:
         return {

@@ -180,8 +180,7 @@ def _time_on(problem: Problem, plan: Plan) -> float:
 def run(settings: Settings) -> None:
     """Measures each collective with each kind of fault, a lab for each."""
     page = Page(settings, subject, contents)
-    build = next(build for build in settings.builds if build.name == "openmpi-4.1")
-    nbytes = (settings.sizes or [timeline_runs.size])[0]
+    build, nbytes = timeline_runs.build_and_size(settings)
     wanted = [
         (name, programs[program], chosen)
         for name in settings.scenarios

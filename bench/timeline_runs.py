@@ -16,8 +16,10 @@ from bench.builds import Build
 from bench.page import valid_runs
 from bench.report import console
 from bench.session import Planned, Session, with_thalweg
+from bench.settings import Settings
 from thalweg import network as networks
 from thalweg import paths
+from thalweg.errors import UserError
 from thalweg.lab import counters, validity
 from thalweg.network import Network
 from thalweg.plans import Plan
@@ -25,6 +27,7 @@ from thalweg.plans import Plan
 size = 65_536
 """Bytes that a step's collectives are of."""
 LEAST_STEPS = 60
+BUILD = "openmpi-4.1"
 races: Mapping[str, str] = MappingProxyType({"THALWEG_RACE": "1"})
 follows: Mapping[str, str] = MappingProxyType({**races, "THALWEG_ADAPT": "1"})
 """The environment of ranks whose plans race, and of those whose plans also follow the network."""
@@ -79,6 +82,14 @@ of_nbody = (
     "nbody: each step gathers the bodies at the root and broadcasts all of them, as the N-body "
     "example does, and computes half as long as that takes."
 )
+
+
+def build_and_size(settings: Settings) -> tuple[Build, int]:
+    """Returns the one build that such runs are made with, and the bytes of a step."""
+    build = next((build for build in settings.builds if build.name == BUILD), None)
+    if build is None:
+        raise UserError(f"these runs are made with {BUILD}, which isn't chosen, or here")
+    return build, (settings.sizes or [size])[0]
 
 
 def plan(session: Session, build: Build, net: Network, name: str) -> Planned:

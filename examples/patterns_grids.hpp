@@ -119,7 +119,7 @@ public:
       finest.f[at] = (shift + 6) * u(0, 0, 0) - around;
     });
     double rest = 1;
-    for (int cycles = 0; cycles < 100 && rest > 1e-8; ++cycles) {
+    for (int cycles = 0; cycles < 100 && rest > most_rest; ++cycles) {
       cycle(0);
       rest = residual(finest);
     }
@@ -130,11 +130,14 @@ public:
       error = std::max(error, std::abs(finest.u[at] - solution(x, y, z)));
     });
     squares = sum(squares);
-    return {squares / sum(cells), error < 1e-6};
+    return {squares / sum(cells), error < most_rest / shift};
   }
 
 private:
   static constexpr double shift = 0.1;
+  /// What may be left of the right side, after five cycles or so; the error is 1/shift times that
+  /// at most.
+  static constexpr double most_rest = 1e-3;
   struct Level {
     int cells;    ///< of this rank in each direction, without those of its neighbours
     double scale; ///< of the Laplacian: one over the square of the cells' width

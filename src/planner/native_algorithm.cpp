@@ -172,9 +172,15 @@ std::vector<Phase> compose_mpich(const Collective& whole, const Hosts& hosts, Co
         .between(Kind::scan, size)
         .within(Kind::bcast, size)
         .take();
-  default:
-    return phases.all().take();
+  case Kind::gather:
+  case Kind::scatter:
+  case Kind::allgather:
+  case Kind::alltoall:
+  case Kind::reduce_scatter:
+  case Kind::exscan:
+    break;
   }
+  return phases.all().take();
 }
 
 /// A binomial tree of the leaders, each of which serves its host by one.
@@ -225,9 +231,13 @@ std::vector<Phase> compose_han(const Collective& whole, const Hosts& hosts, Comp
         .take();
   case Kind::barrier:
     return phases.within(Kind::barrier, 0).between(Kind::barrier, 0).within(Kind::bcast, 1).take();
-  default:
-    return phases.all().take();
+  case Kind::alltoall:
+  case Kind::reduce_scatter:
+  case Kind::scan:
+  case Kind::exscan:
+    break;
   }
+  return phases.all().take();
 }
 
 struct Rules {

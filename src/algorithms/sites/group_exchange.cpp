@@ -54,8 +54,15 @@ public:
       return reduce_scatter();
     case Kind::bcast:
       return bcast();
-    default:
+    case Kind::reduce:
       return reduce();
+    case Kind::gather:
+    case Kind::scatter:
+    case Kind::alltoall:
+    case Kind::scan:
+    case Kind::exscan:
+    case Kind::barrier:
+      return; // see supports()
     }
   }
 

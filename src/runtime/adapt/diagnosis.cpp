@@ -90,6 +90,18 @@ Timed best_of(const Timer& timer, const planner::Explanation& explanation,
   return best;
 }
 
+/// Whether a plan saves time on the mean of the network before and the changed one.
+/// @param saved seconds of the calls that it saves on the changed one
+/// @param of_shape seconds of the shape's calls there, with the plan in force
+bool saves_on_both(const Observations& seen, const CalledShape& shape,
+                   const algorithms::Skeleton& before, const algorithms::Skeleton& after,
+                   double saved, double of_shape) {
+  const Timer usually(seen, seen.network, shape);
+  const CallSeconds usual = usually.time_with(before);
+  const double saved_usually = usual.all - usually.time_with(after).all;
+  return saved + saved_usually >= least_saved * (of_shape + usual.of_shape);
+}
+
 /// Plans a shape for the changed network.
 void replan_shape(const Observations& seen, const CalledShape& shape, Replan& result,
                   const std::atomic<bool>& is_cancelled) {
@@ -105,14 +117,10 @@ void replan_shape(const Observations& seen, const CalledShape& shape, Replan& re
   const CallSeconds before = timer.time_with(old->skeleton);
   Timed best = best_of(timer, found, is_cancelled);
   // Its calls may be too few to be among those that count.
-  if (before.of_shape <= 0 || before.all - best.seconds.all < least_saved * before.of_shape) return;
-  if (!seen.improves) {
-    const Timer usually(seen, seen.network, shape);
-    const CallSeconds usual = usually.time_with(old->skeleton);
-    const double saved =
-        before.all - best.seconds.all + usual.all - usually.time_with(best.plan).all;
-    result.suits_both &= saved >= least_saved * (before.of_shape + usual.of_shape);
-  }
+  const double saved = before.all - best.seconds.all;
+  if (before.of_shape <= 0 || saved < least_saved * before.of_shape) return;
+  result.suits_both = result.suits_both &&
+                      saves_on_both(seen, shape, old->skeleton, best.plan, saved, before.of_shape);
   const auto ns = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
   result.changes.push_back({.key = shape.key,
                             .size = shape.size,

@@ -270,7 +270,7 @@ void Race::decide(Candidate winner) {
 void Race::restart(bool compares) {
   if (_phase == Phase::stopped) return;
   settle();
-  _plan_before_ns = compares ? _watch.cost_ns() : 0;
+  _plan_before_ns = compares ? _watch.most_ns() : 0;
   _is_worse = false;
   _cost_ns[Candidate::plan] = 0;
   _won_ns = 0;

@@ -154,7 +154,8 @@ public:
   /// What the plan takes now is usual from now on.
   void settle_watch() { _watch.settle(); }
   /// Begins anew with another plan, which is the incumbent.
-  /// @param compares whether it is to be compared with the one before
+  /// @param compares whether it is to be compared with the one before: what takes other times from
+  /// look to look, as where a link comes and goes, with the most of the latest looks
   void restart(bool compares);
   /// Lets the plan be compared with this time of the one before restart(), after that.
   void compare_plan(std::int64_t ns) { _plan_before_ns = ns; }

@@ -13,7 +13,7 @@ constexpr std::int64_t most_times = 2, least_share = 8;
 /// any more. Memory of some megabytes may take seconds to fill.
 constexpr std::int64_t growing_percent = 110, filling_ns = 5'000'000'000;
 constexpr int least_filling_looks = 2, most_growing_looks = 6;
-constexpr std::int64_t latest_ns = std::int64_t{1} << 50;
+constexpr std::int64_t longest_ns = std::int64_t{1} << 50;
 
 int sign_of(std::int64_t cost_ns, std::int64_t usual_ns) {
   if (cost_ns * 100 > usual_ns * usual_percent) return 1;
@@ -29,13 +29,15 @@ int sign_of_first(std::int64_t cost_ns, std::int64_t predicted_ns, bool may_over
 
 void Watch::look(std::int64_t cost_ns, std::int64_t predicted_ns, std::int64_t elapsed_ns,
                  bool may_overlap, std::int64_t calm_ns) {
-  _cost_ns = std::clamp<std::int64_t>(cost_ns, 1, latest_ns);
+  _cost_ns = std::clamp<std::int64_t>(cost_ns, 1, longest_ns);
+  std::shift_right(_latest_ns.begin(), _latest_ns.end(), 1);
+  _latest_ns.front() = _cost_ns;
   const std::int64_t passed_ns = std::clamp<std::int64_t>(elapsed_ns, 0, 2 * lasting_ns);
   int sign = 0;
   if (_usual_ns > 0 && !_is_filling)
     sign = sign_of(_cost_ns, _usual_ns);
   else if (predicted_ns > 0)
-    sign = sign_of_first(_cost_ns, std::min(predicted_ns, latest_ns), may_overlap);
+    sign = sign_of_first(_cost_ns, std::min(predicted_ns, longest_ns), may_overlap);
   if (sign == 0 && _is_filling) {
     fill(passed_ns);
   } else if (sign == 0 && _usual_ns == 0) {
@@ -78,7 +80,8 @@ std::uint64_t Watch::state() const {
   return (usual * 31 + static_cast<std::uint64_t>(_looks)) * 31 +
          static_cast<std::uint64_t>(_sign + 1) + 17 * static_cast<std::uint64_t>(_fillings) +
          (_is_latest_off ? 7 : 0) + (_is_filling ? 11 : 0) +
-         static_cast<std::uint64_t>(_off_ns) * 131 + static_cast<std::uint64_t>(_filling_ns) * 137;
+         static_cast<std::uint64_t>(most_ns()) * 127 + static_cast<std::uint64_t>(_off_ns) * 131 +
+         static_cast<std::uint64_t>(_filling_ns) * 137;
 }
 
 } // namespace thalweg::runtime

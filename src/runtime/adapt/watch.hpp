@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 
 namespace thalweg::runtime {
@@ -41,6 +43,8 @@ public:
   /// Returns what the plan took when it was last as usual; 0: it never was.
   [[nodiscard]] std::int64_t usual_ns() const { return _usual_ns; }
   [[nodiscard]] std::int64_t cost_ns() const { return _cost_ns; }
+  /// Returns the most that the plan took at the latest looks, four at most; 0: there was none.
+  [[nodiscard]] std::int64_t most_ns() const { return *std::ranges::max_element(_latest_ns); }
   /// Returns a number that differs where the state does.
   [[nodiscard]] std::uint64_t state() const;
 
@@ -49,8 +53,9 @@ private:
   void fill(std::int64_t passed_ns);
 
   std::int64_t _usual_ns = 0, _cost_ns = 0;
-  bool _is_filling = false; ///< whether what is usual isn't settled yet
-  int _fillings = 0;        ///< looks by which it changed
+  std::array<std::int64_t, 4> _latest_ns{}; ///< what the latest looks saw, the last one first
+  bool _is_filling = false;                 ///< whether what is usual isn't settled yet
+  int _fillings = 0;                        ///< looks by which it changed
   std::int64_t _filling_ns = 0;
   int _looks = 0; ///< that were off
   int _sign = 0;  ///< of those: 1 slower, -1 faster

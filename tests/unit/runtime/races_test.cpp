@@ -346,6 +346,28 @@ TEST_CASE("a plan drifts whose calls mostly take less, since some stall for seco
   }
 }
 
+TEST_CASE("a plan is compared with what the one before took at its latest looks, the most of it") {
+  const auto is_worse = [](std::int64_t most_before_ms, std::int64_t after_ms) {
+    bool is_new = false;
+    RacingProgram program([&](Candidate candidate, std::uint64_t call) -> std::int64_t {
+      if (candidate == Candidate::native) return 100'000'000;
+      // Half a second of each: a look or two.
+      const std::int64_t before_ms = call / 50 % 2 == 0 ? 10 : most_before_ms;
+      return 1'000'000 * (is_new ? after_ms : before_ms);
+    });
+    program.facts.predicted_native_ns = 100'000'000;
+    program.run(1'000);
+    program.races.restart(true);
+    is_new = true;
+    program.run(200);
+    return program.races.all().front().has_worse_plan();
+  };
+  CHECK(is_worse(10, 11));
+  CHECK_FALSE(is_worse(10, 10));
+  CHECK_FALSE(is_worse(12, 12)); // whichever the last look met
+  CHECK(is_worse(12, 13));
+}
+
 TEST_CASE("candidates that take the same don't replace each other") {
   int replaced = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
