@@ -241,6 +241,59 @@ void freed(unsigned /*seed*/) {
   check(type_is_wrong == 0, "the operation gets the program's datatype");
 }
 
+/// What a library keeps as an attribute of a communicator.
+struct Cache {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Op op = MPI_OP_NULL;
+  MPI_Request request = MPI_REQUEST_NULL; ///< a persistent one that isn't active
+};
+int free_cache(MPI_Comm, int, void* value, void*) {
+  auto* const cache = static_cast<Cache*>(value);
+  MPI_Request_free(&cache->request);
+  MPI_Type_free(&cache->type);
+  MPI_Op_free(&cache->op);
+  return MPI_SUCCESS;
+}
+
+/// A communicator is freed, and with it what is kept in its attribute, while an operation uses
+/// that; then the handle of the persistent one is used again.
+void cached(unsigned /*seed*/) {
+  const int size = size_of(MPI_COMM_WORLD), rank = rank_of(MPI_COMM_WORLD), count = 1000;
+  int keyval = MPI_KEYVAL_INVALID;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_cache, &keyval, nullptr);
+  for (int round = 0; round < 40; ++round) {
+    MPI_Comm comm = make_comm();
+    Cache cache;
+    Ints never(1, -1);
+    THALWEG_PERSISTENT(Bcast)
+    (never.data(), 1, MPI_INT, 0, comm, MPI_INFO_NULL, &cache.request);
+    MPI_Type_contiguous(2, MPI_INT, &type_of_user);
+    MPI_Type_commit(&type_of_user);
+    cache.type = type_of_user;
+    MPI_Op_create(add_pairs, 1, &cache.op);
+    MPI_Comm_set_attr(comm, keyval, &cache);
+    Ints in(2 * count, rank), out(2 * count);
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Iallreduce(in.data(), out.data(), count, cache.type, cache.op, comm, &request);
+    MPI_Comm_free(&comm);
+    check(cache.type == MPI_DATATYPE_NULL && cache.op == MPI_OP_NULL, "the callback was called");
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    check(out == Ints(2 * count, size * (size - 1) / 2), "allreduce");
+
+    int sent = round, received = -1;
+    MPI_Request requests[2];
+    MPI_Send_init(&sent, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, &requests[0]);
+    MPI_Recv_init(&received, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, &requests[1]);
+    MPI_Startall(2, requests);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    check(received == round && never[0] == -1, "a message to itself");
+    for (MPI_Request& each : requests)
+      MPI_Request_free(&each);
+  }
+  MPI_Comm_free_keyval(&keyval);
+  check(type_is_wrong == 0, "the operation gets the program's datatype");
+}
+
 /// Threads with a communicator each.
 void threads(unsigned seed) {
   std::vector<MPI_Comm> comms;
@@ -457,6 +510,7 @@ int main(int argc, char** argv) {
       {"orders", orders},
       {"progress", progress},
       {"freed", freed},
+      {"cached", cached},
       {"threads", threads},
       {"many", many}};
   const std::string wanted = argc > 1 ? argv[1] : "";

@@ -14,6 +14,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace thalweg::test {
 namespace {
@@ -178,6 +179,27 @@ void large_counts() {
 #endif
 }
 
+/// Types derived from Fortran's real types of a precision, which can't be freed.
+void fortran_kinds() {
+  MPI_Datatype real = MPI_DATATYPE_NULL;
+  MPI_Type_create_f90_real(15, MPI_UNDEFINED, &real);
+  for (int round = 0; round < rounds; ++round) {
+    MPI_Datatype three = MPI_DATATYPE_NULL, same = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(3, real, &three);
+    MPI_Type_dup(real, &same);
+    MPI_Type_commit(&three);
+    const int root = round % size_of(world);
+    for (const auto& [type, count] :
+         {std::pair(real, 6), std::pair(same, 6), std::pair(three, 2)}) {
+      std::vector<double> data(6, rank_of(world) == root ? root : -1);
+      MPI_Bcast(data.data(), count, type, root, world);
+      check(data == std::vector<double>(6, root), "bcast of a real type");
+    }
+    MPI_Type_free(&three);
+    MPI_Type_free(&same);
+  }
+}
+
 std::jmp_buf before_the_call;
 void jump(MPI_Comm*, int*, ...) { std::longjmp(before_the_call, 1); }
 void raise_exception(MPI_Comm*, int*, ...) { throw 5; }
@@ -286,10 +308,10 @@ void signals() {
 
 int main(int argc, char** argv) {
   using namespace thalweg::test;
-  const Cases cases = {{"absolute", absolute},        {"extents", extents},
-                       {"handlers", handlers},        {"callbacks", callbacks},
-                       {"signals", signals},          {"small-stack", small_stack},
-                       {"large-counts", large_counts}};
+  const Cases cases = {{"absolute", absolute},         {"extents", extents},
+                       {"handlers", handlers},         {"callbacks", callbacks},
+                       {"signals", signals},           {"small-stack", small_stack},
+                       {"large-counts", large_counts}, {"fortran-kinds", fortran_kinds}};
   int level = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
   run_case(cases, argc > 1 ? argv[1] : "");

@@ -60,8 +60,10 @@ void Helper::run() {
     if (!any && is_late()) break;
   }
   for (auto& [lane, operations] : _lanes)
-    for (auto& operation : operations)
+    for (auto& operation : operations) {
+      operation->abandon();
       static_cast<void>(operation.release());
+    }
 }
 
 /// Waits for operations: for `pause_ns` if there are others to go on with. Returns whether there

@@ -26,6 +26,9 @@ public:
   /// Does what can be done without waiting for other ranks. Never throws, and isn't called any more
   /// once it is done.
   virtual Progress advance() = 0;
+  /// Called instead of advance() if the helper ends before it is done: cancels what would keep
+  /// MPI_Finalize from ending. Never throws.
+  virtual void abandon() {}
 };
 
 /// A thread that carries out operations. Those of one lane follow each other in the order of add();

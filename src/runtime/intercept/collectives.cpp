@@ -117,8 +117,9 @@ int end_epoch(Runtime& runtime, Communicator& communicator, const Call& call, in
   if (!(agrees || replans)) return code;
   return guarded(call.comm, [&] {
     if (agrees) {
+      const std::uint64_t before = epochs->races.epochs();
       report(runtime, communicator, epochs->finish());
-      if (replanner != nullptr) replanner->look(epochs->races);
+      if (replanner != nullptr && epochs->races.epochs() != before) replanner->look(epochs->races);
     }
     if (replans)
       report(runtime, communicator,
@@ -194,7 +195,7 @@ int execute_apart(Runtime& runtime, Communicator* communicator, const Call& call
       record.finish();
       return code;
     }
-    communicator = &runtime.communicators.add(call.comm, runtime);
+    if (const int error = add_communicator(runtime, call.comm, communicator)) return error;
     record.event.sequence = communicator->calls++;
     record.set(*communicator);
   }
@@ -214,7 +215,7 @@ int execute_on(Runtime* it, Communicator* communicator, const Call& call,
                NativeCall execute_natively) {
   CallRecord record(*it, it->counters, call);
   if (communicator == nullptr && it->active() && it->settings.reproducible)
-    communicator = &it->communicators.add(call.comm, *it);
+    if (const int error = add_communicator(*it, call.comm, communicator)) return error;
   if (communicator == nullptr) return execute_apart(*it, nullptr, call, record, execute_natively);
   record.event.sequence = communicator->calls++;
   if (communicator->negotiation != nullptr) {

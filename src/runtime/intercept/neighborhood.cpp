@@ -241,11 +241,12 @@ int execute_first(Runtime& runtime, const NeighborhoodCall& call, CallRecord& re
     finish_native(runtime, nullptr, call, record);
     return code;
   }
-  Communicator& communicator = runtime.communicators.add(call.comm, runtime);
-  record.event.sequence = communicator.calls++;
-  record.set(communicator);
-  finish_native(runtime, &communicator, call, record);
-  return count(runtime, communicator, call);
+  Communicator* communicator = nullptr;
+  if (const int error = add_communicator(runtime, call.comm, communicator)) return error;
+  record.event.sequence = communicator->calls++;
+  record.set(*communicator);
+  finish_native(runtime, communicator, call, record);
+  return count(runtime, *communicator, call);
 }
 
 } // namespace

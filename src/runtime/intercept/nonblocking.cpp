@@ -40,11 +40,12 @@ private:
 int start(const Call& call, MPI_Request* request, NativeCall start_natively) {
   const auto make = [request](Runtime& it, std::shared_ptr<const PlannedCall> planned,
                               const CallRecord& record) {
-    Ticket* const ticket = Ticket::make(request);
-    execute(it, std::move(planned), record, [ticket, made = *request](int result) {
+    const auto complete = [ticket = Ticket::make(request), made = *request](int result) {
       ticket->code = result;
       native.Grequest_complete(made); // from here on the ticket may be gone
-    });
+    };
+    const int code = code_of([&] { execute(it, std::move(planned), record, complete); });
+    if (code != MPI_SUCCESS) complete(code); // The program's wait for it tells the error.
   };
   return plan_or_execute(call, request, &Stream::next_lane, start_natively, make);
 }

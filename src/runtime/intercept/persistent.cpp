@@ -35,7 +35,9 @@ void start_planned(Runtime& runtime, const std::shared_ptr<const PlannedCall>& p
   record.event.ranks = static_cast<int>(planned->stream->ranks().size());
   record.plan(*planned->prepared);
   const int tag = completion_tag(*planned);
-  execute(runtime, planned, record, [&runtime, tag](int code) { complete(runtime, tag, code); });
+  const auto end = [&runtime, tag](int code) { complete(runtime, tag, code); };
+  const int code = code_of([&] { execute(runtime, planned, record, end); });
+  if (code != MPI_SUCCESS) end(code); // The program's wait for it tells the error.
 }
 
 } // namespace

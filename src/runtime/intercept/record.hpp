@@ -70,6 +70,10 @@ int guarded(MPI_Comm comm, const Body& body) {
   return code;
 }
 
+/// Sets a communicator up at its first call. Returns MPI_SUCCESS, or the code of an error, which
+/// its error handler was told of: there is no memory.
+int add_communicator(Runtime& runtime, MPI_Comm comm, Communicator*& added);
+
 /// Decides how a call on a communicator that is set up is executed, and says so as far as it is
 /// wanted.
 Chooser::Decision decide(Runtime& runtime, Communicator& communicator, const Arguments& arguments);

@@ -49,12 +49,17 @@ using thalweg::collective::Neighborhood;
 #define THALWEG_DEFINE(name, ...) THALWEG_BOTH(THALWEG_DEFINE_SYMBOL, name, __VA_ARGS__)
 /// @param other the function's name in releases that don't have `symbol`
 #define THALWEG_DEFINE_SYMBOL(symbol, other, parameters, arguments, body)                          \
+  THALWEG_FUNCTION(symbol, other, parameters, arguments, guard.outermost() ? body : forward())
+/// The same, but `body` handles all calls: the program frees objects in callbacks of attributes,
+/// too, and their handles are used again.
+#define THALWEG_FREES(name, parameters, arguments, body)                                           \
+  THALWEG_BOTH(THALWEG_FUNCTION, name, parameters, arguments, body)
+#define THALWEG_FUNCTION(symbol, other, parameters, arguments, body)                               \
   extern "C" __attribute__((visibility("default"))) int symbol parameters {                        \
     static const auto next = THALWEG_NEXT(symbol, other);                                          \
     const auto forward = [&] { return next arguments; };                                           \
     Guard guard;                                                                                   \
-    if (!guard.outermost()) return forward();                                                      \
-    const int code = [&] { return body; }();                                                       \
+    const int code = body;                                                                         \
     guard.leave();                                                                                 \
     return code;                                                                                   \
   }
@@ -248,4 +253,4 @@ THALWEG_DEFINE(Start, (MPI_Request * request), (request),
                start_requests(request != nullptr ? 1 : 0, request, NativeCall(forward)))
 THALWEG_DEFINE(Startall, (int count, MPI_Request requests[]), (count, requests),
                start_requests(count, requests, NativeCall(forward)))
-THALWEG_DEFINE(Request_free, (MPI_Request * request), (request), free_request(forward, request))
+THALWEG_FREES(Request_free, (MPI_Request * request), (request), free_request(forward, request))

@@ -31,6 +31,23 @@ Envelope envelope_of(MPI_Datatype type) {
   return found;
 }
 
+/// Whether a type that MPI_Type_get_contents() returned is the caller's to free. Open MPI doesn't
+/// count those of MPI_Type_create_f90_real() and its kin, and lets nobody free them.
+bool is_callers(MPI_Datatype type) {
+  switch (envelope_of(type).combiner) {
+  case MPI_COMBINER_NAMED:
+    return false;
+#if defined(OPEN_MPI)
+  case MPI_COMBINER_F90_REAL:
+  case MPI_COMBINER_F90_COMPLEX:
+  case MPI_COMBINER_F90_INTEGER:
+    return false;
+#endif
+  default:
+    return true;
+  }
+}
+
 /// Whether `type`, derived with combiner dup or contiguous, has a contiguous base. One that was
 /// made with a large count is taken for one that hasn't.
 bool has_contiguous_base(MPI_Datatype type, const Envelope& envelope) {
@@ -46,7 +63,7 @@ bool has_contiguous_base(MPI_Datatype type, const Envelope& envelope) {
                                &base) != MPI_SUCCESS)
     return false;
   const TypeInfo info = look_at(base);
-  if (!info.predefined) native.Type_free(&base);
+  if (is_callers(base)) native.Type_free(&base);
   return info.contiguous;
 }
 

@@ -48,7 +48,9 @@ bool MappedFile::grow(std::size_t size) {
   if (size <= _size) return true;
   if (size > _most || _error != 0) return false;
   const units::SurvivesFileLimit survives;
-  _error = posix_fallocate(_file, 0, static_cast<off_t>(size));
+  do // A file in memory isn't grown where a signal comes meanwhile.
+    _error = posix_fallocate(_file, 0, static_cast<off_t>(size));
+  while (_error == EINTR);
   if (_error == 0) {
     // Pages that are made at once are cheaper than each at its first touch, in the program's time.
     make_pages(_file, _size, size);

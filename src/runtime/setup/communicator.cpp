@@ -189,7 +189,11 @@ void Communicators::erase(MPI_Comm comm) {
 }
 
 int Communicators::on_delete(MPI_Comm comm, int, void* value, void*) {
-  static_cast<Communicators*>(value)->erase(comm);
+  try {
+    static_cast<Communicators*>(value)->erase(comm);
+  } catch (const std::exception&) { // No exception passes through the MPI library.
+    return MPI_ERR_OTHER;
+  }
   return MPI_SUCCESS;
 }
 

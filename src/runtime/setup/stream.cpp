@@ -18,6 +18,7 @@ public:
       return Progress::done;
     }
   }
+  void abandon() override { _accounts->settle(0); }
 
 private:
   std::unique_ptr<Accounts> _accounts;
