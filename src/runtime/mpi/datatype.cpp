@@ -31,9 +31,9 @@ Envelope envelope_of(MPI_Datatype type) {
   return found;
 }
 
-/// Whether a type that MPI_Type_get_contents() returned is the caller's to free. Open MPI doesn't
+/// Whether a type that MPI_Type_get_contents() returned must be freed. Open MPI doesn't
 /// count those of MPI_Type_create_f90_real() and its kin, and lets nobody free them.
-bool is_callers(MPI_Datatype type) {
+bool must_be_freed(MPI_Datatype type) {
   switch (envelope_of(type).combiner) {
   case MPI_COMBINER_NAMED:
     return false;
@@ -63,7 +63,7 @@ bool has_contiguous_base(MPI_Datatype type, const Envelope& envelope) {
                                &base) != MPI_SUCCESS)
     return false;
   const TypeInfo info = look_at(base);
-  if (is_callers(base)) native.Type_free(&base);
+  if (must_be_freed(base)) native.Type_free(&base);
   return info.contiguous;
 }
 
