@@ -143,6 +143,7 @@ CLOUDMAP: Claims = {
         note("placement-lab", "is promised in # of # cells and reached in"),
         note("placement-lab", "cells and reached in # of these"),
         note("placement-lab", "of these; wanted in #"),
+        given("3 %"),
         note(
             "placement-lab",
             "Where the launcher's order stays and is the faster of these, in # cells",
