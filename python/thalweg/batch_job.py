@@ -8,8 +8,11 @@ from thalweg.errors import UserError
 from thalweg.files import read_text
 from thalweg.hosts import Host
 
-_FILES = ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "OAR_NODEFILE")
-"""Variables that name a file with a line for each slot: those of PBS, LSF and OAR."""
+_FILES = ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "OAR_NODEFILE", "COBALT_NODEFILE")
+"""Variables that name a file with a line for each slot: those of PBS, LSF and OAR; of Cobalt for
+each host."""
+_GRID_ENGINE = "PE_HOSTFILE"
+"""Grid Engine's variable with a file whose lines begin with a host and its slots."""
 _SLURM_COUNTS = ("SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE")
 """Variables with the slots of Slurm's hosts, such as "4(x2),2"; the first that is right counts."""
 _COUNT = re.compile(r"([0-9]{1,5})(?:\(x([0-9]{1,5})\))?")
@@ -28,8 +31,18 @@ def listed(environment: Mapping[str, str]) -> list[Host]:
             if not found:
                 raise UserError(f"{where}: no hosts are listed; name them with --hosts")
             return found
+    if file := environment.get(_GRID_ENGINE):
+        return _of_grid_engine(file)
     nodes = environment.get("SLURM_JOB_NODELIST")
-    return _with_slots(hosts.parse(nodes), environment) if nodes else []
+    return _with_slots(hosts.expanded(nodes), environment) if nodes else []
+
+
+def _of_grid_engine(file: str) -> list[Host]:
+    where = f"{_GRID_ENGINE} {file}"
+    lines = [line.split() for line in read_text(file, where).splitlines() if line.strip()]
+    if not lines or not all(len(words) > 1 and _COUNT.fullmatch(words[1]) for words in lines):
+        raise UserError(f"{where}: no hosts with their slots; name them with --hosts")
+    return hosts.added_up(Host(name, int(slots)) for name, slots, *_ in lines)
 
 
 def _with_slots(found: list[Host], environment: Mapping[str, str]) -> list[Host]:

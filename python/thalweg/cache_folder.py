@@ -4,10 +4,17 @@ too."""
 import os
 from pathlib import Path
 
+from thalweg.errors import UserError
+
 ANOTHER_CACHE = "make room, or set XDG_CACHE_HOME to a folder for networks and plans"
 """The remedy where nothing can be written in the cache folder."""
 
 
 def cache() -> Path:
     """Returns the folder of measured networks: $XDG_CACHE_HOME/thalweg, else ~/.cache/thalweg."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thalweg"
+    if named := os.environ.get("XDG_CACHE_HOME"):
+        return Path(named) / "thalweg"
+    try:
+        return Path.home() / ".cache" / "thalweg"
+    except RuntimeError:
+        raise UserError("there is no home folder; set XDG_CACHE_HOME to a folder") from None

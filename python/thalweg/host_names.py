@@ -232,6 +232,10 @@ def _named(hosts: Sequence[str]) -> str:
 # What the resolver says --------------------------------------------------------------------------
 
 
+def _is_this_machine(name: str) -> bool:
+    return name.lower() == "localhost" or _is_loopback(name)
+
+
 def _is_loopback(answer: str) -> bool:
     return answer == "::1" or (answer.startswith("127.") and _is_address(answer))
 
@@ -291,7 +295,7 @@ def remember(listed: Sequence[str], own: Sequence[str]) -> None:
     known = dict(before)
     for name, called in zip(listed, own, strict=True):
         known.pop(name, None)
-        if name != called:
+        if name != called and not _is_this_machine(name):
             known[name] = called
     if known == before:
         return
@@ -310,15 +314,20 @@ def recall() -> dict[str, str]:
     """
     try:
         found = json.loads(location().read_text())["names"]
-        return {str(name): str(own) for name, own in found.items()}
+        return {str(name): str(own) for name, own in found.items() if not _is_this_machine(name)}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return {}
 
 
 def own(names: Iterable[str]) -> list[str]:
-    """Returns what hosts call themselves, as far as a probe saw it; else the names as they are."""
+    """Returns what hosts call themselves, as far as a probe saw it; else the names as they are.
+
+    `localhost` is this machine, which may be another one than at the last probe.
+    """
     known = recall()
-    return [known.get(name, name) for name in names]
+    return [
+        socket.gethostname() if _is_this_machine(name) else known.get(name, name) for name in names
+    ]
 
 
 def reachable(hosts: Sequence[str]) -> list[str]:

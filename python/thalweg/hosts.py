@@ -70,6 +70,11 @@ def parse(text: str) -> list[Host]:
     """
     if "/" in text or _is_file(text):
         return read(Path(text))
+    return expanded(text)
+
+
+def expanded(text: str) -> list[Host]:
+    """Reads a list as parse() does, which is never taken for a file's name."""
     return _checked((host for entry in _split(text) for host in _expand(entry, "-H")), "-H")
 
 

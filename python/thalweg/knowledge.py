@@ -8,9 +8,12 @@ network for an hour, or if run records show a link that became slow. Where none 
 wanted, a sure forecast stands for it. A file that the user gives is never changed: a copy is.
 """
 
+import contextlib
+import fcntl
 import math
+import os
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,18 +70,47 @@ class _Start:
 def network(hosts: Sequence[Host], launcher: Launcher, caution: Caution = USUAL) -> Known:
     """Returns the network of the hosts from the cache, or measures it.
 
-    One that was measured with another MPI library is completed for this one. Raises UserError if
-    the hosts can't be measured, or the cache can't be written.
+    One that was measured with another MPI library is completed for this one. Of several runs at
+    once on hosts never seen the first one measures them, and the others wait for that. Raises
+    UserError if the hosts can't be measured, or the cache can't be written.
     """
-    path = paths.network(host_names.own(host.name for host in hosts))
+    path = _in_cache(hosts)
     if path.is_file():
         return _known(path, hosts, launcher, caution)
-    return _measure(path, hosts, launcher, caution)
+    with _one_at_a_time(path):
+        path = _in_cache(hosts)  # The run before may have found out what the hosts call themselves.
+        if path.is_file():
+            return _known(path, hosts, launcher, caution)
+        return _measure(path, hosts, launcher, caution)
+
+
+def _in_cache(hosts: Sequence[Host]) -> Path:
+    return paths.network(host_names.own(host.name for host in hosts))
+
+
+@contextlib.contextmanager
+def _one_at_a_time(path: Path) -> Iterator[None]:
+    """Waits for other runs that measure this network. The lock ends with its process, however that
+    ends; where the file system has no locks, nobody waits."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = stack.enter_context(path.with_suffix(".lock").open("wb"))
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                console.note("another run measures the network of these hosts: waiting for it")
+                fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _known(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution) -> Known:
     """Returns what holds of a network in the cache."""
-    net = inputs.network(path)
+    try:
+        net = inputs.network(path)
+    except UserError as error:
+        console.note(f"{error}; the network is measured anew")
+        return _measure(path, hosts, launcher, caution)
     try:
         start = _Start(launcher, _listed(net, hosts))
     except UserError:
@@ -127,14 +159,18 @@ def _measure_quickly(
 ) -> Known:
     """Measures a network, unless the probe shows that it is known by other names of its hosts."""
     console.note(f"measuring the network of {len(hosts)} hosts in about a second, with quick plans")
-    probe.run(hosts, path, launcher, budget=QUICK, hurried=True)
-    own = _of_own_names(path)
-    if own != path and own.is_file():
-        path.unlink()
-        return _known(own, hosts, launcher, caution)
-    _complete(path)
-    with writing(f"network {own}", paths.ANOTHER_CACHE):
-        path.replace(own)
+    # Other runs see only what is complete.
+    raw = path.with_name(f"{path.stem}.{os.getpid()}.json")
+    try:
+        probe.run(hosts, raw, launcher, budget=QUICK, hurried=True)
+        own = _of_own_names(raw)
+        if own != path and own.is_file():
+            return _known(own, hosts, launcher, caution)
+        _complete(raw)
+        with writing(f"network {own}", paths.ANOTHER_CACHE):
+            raw.replace(own)
+    finally:
+        raw.unlink(missing_ok=True)
     console.note(f"`thalweg probe -o {own}` measures the network fully, for better plans")
     return Known(own, quick=True)
 
@@ -256,13 +292,23 @@ def _as_forecast(known: Known, net: Network, caution: Caution) -> Known:
         return known
     copy = paths.network([*names, f"forecast for {path}"])
     said = "the network isn't verified; planning for its forecast, which differs"
-    if copy.is_file() and copy.stat().st_mtime_ns > path.stat().st_mtime_ns:
-        before = inputs.network(copy)
-        if not drift.misfits(before, _sure(before, later, caution.threshold), caution.threshold):
-            console.note(f"{said} ({copy})")
-            return Known(copy, known.quick)
+    before = _newer(copy, path)
+    if before and not drift.misfits(
+        before, _sure(before, later, caution.threshold), caution.threshold
+    ):
+        console.note(f"{said} ({copy})")
+        return Known(copy, known.quick)
     _calibrate(copy, net, expected, caution, said)
     return Known(copy, known.quick)
+
+
+def _newer(copy: Path, path: Path) -> Network | None:
+    """Returns the network in a copy that was made after the file changed last, if it is right."""
+    if not copy.is_file() or copy.stat().st_mtime_ns <= path.stat().st_mtime_ns:
+        return None
+    with contextlib.suppress(UserError):
+        return inputs.network(copy)
+    return None
 
 
 def _sure(net: Network, later: History, threshold: float) -> Entry:

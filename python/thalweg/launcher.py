@@ -265,8 +265,8 @@ def _output(command: Sequence[str]) -> str:
     """Returns a command's output; empty if it can't be run or takes longer than half a minute."""
     try:
         result = subprocess.run(
-            command, capture_output=True, text=True, timeout=30, check=False,
-            stdin=subprocess.DEVNULL,
+            command, capture_output=True, text=True, errors="surrogateescape", timeout=30,
+            check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return ""

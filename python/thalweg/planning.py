@@ -108,9 +108,17 @@ def make_plan(net: Network, names: Sequence[str], flavour: str, *, quick: bool =
         table = wisdom.table(setting)
     content = planner.to_bytes(PlanFile(net, flavour, [table]))
     path = paths.cache() / "plans" / f"{hashlib.sha256(content).hexdigest()[:16]}.plan"
-    _make_cache(path, "plan")
-    write_file(path, f"plan {path}", content, paths.ANOTHER_CACHE)
+    if not _has(path, content):  # A cache that can't be written is no reason not to start.
+        _make_cache(path, "plan")
+        write_file(path, f"plan {path}", content, paths.ANOTHER_CACHE)
     return path
+
+
+def _has(path: Path, content: bytes) -> bool:
+    try:
+        return path.read_bytes() == content
+    except OSError:
+        return False
 
 
 def _setting(net: Network, names: Sequence[str], flavour: str, quick: bool) -> Setting:

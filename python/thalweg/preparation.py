@@ -90,6 +90,11 @@ class Preparation:
         if not (self.plan or trace or record or os.environ.get("THALWEG_FORCE")):
             return {}
         library = str(paths.library(self.launcher.flavour))
+        if " " in library or ":" in library:
+            raise UserError(
+                f"{library}: LD_PRELOAD takes no path with a space or a colon; install Thalweg in "
+                "another folder"
+            )
         found = {"LD_PRELOAD": ":".join(filter(None, [library, os.environ.get("LD_PRELOAD", "")]))}
         if self.plan:
             found["THALWEG_PLAN"] = str(self.plan.absolute())

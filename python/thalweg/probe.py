@@ -23,6 +23,7 @@ from thalweg.hosts import Host, short_name
 from thalweg.journal import Journal
 from thalweg.launcher import Launcher, start_error
 from thalweg.network import Network, from_json
+from thalweg.signals import ended_by_signals
 
 __all__ = [
     "Phase",
@@ -109,7 +110,7 @@ def run(
             order.write()
             variables = {"THALWEG": "off", **launcher.libraries()}
             command = launcher.command(len(names), order, variables, program)
-            with _Launch(command) as launch:
+            with ended_by_signals(), _Launch(command) as launch:
                 conversation = _Conversation(launch, names, longest, journal)
                 try:
                     text = conversation.network()

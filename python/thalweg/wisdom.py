@@ -232,14 +232,15 @@ def _add_all(path: Path, added: dict[str, bytes]) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether the file may be written: it is missing, or wisdom that this version understands."""
+    """Whether the file may be written: it is missing, empty, or wisdom that this version
+    understands."""
     try:
         with path.open("rb") as file:
             head = file.read(len(MAGIC) + 4)
     except FileNotFoundError:
         return True
     version = int.from_bytes(head[len(MAGIC) :], "little")
-    return head[: len(MAGIC)] == MAGIC and version <= VERSION
+    return not head or (head[: len(MAGIC)] == MAGIC and version <= VERSION)
 
 
 @contextlib.contextmanager

@@ -96,6 +96,14 @@ def test_loopback_is_this_machine(
     assert host_names.places(["localhost"], ["other", "this"]) == [1]
 
 
+@pytest.mark.usefixtures("own_cache")
+def test_this_machine_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    host_names.remember(["localhost", "127.0.0.1", "alias"], ["this", "this", "other.example.org"])
+    assert host_names.recall() == {"alias": "other.example.org"}
+    monkeypatch.setattr(socket, "gethostname", lambda: "another")
+    assert host_names.own(["localhost", "alias"]) == ["another", "other.example.org"]
+
+
 def test_names_that_an_address_has(
     resolver: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

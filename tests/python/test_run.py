@@ -1,6 +1,7 @@
 """What `thalweg run` and `thalweg env` hand to a launcher; the launcher is a script that tells."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from thalweg import network as networks
-from thalweg import planner, planning, preparation
+from thalweg import planner, planning, preparation, races
 from thalweg.cli import main
 from thalweg.commands import run
 from thalweg.errors import UserError
@@ -255,6 +256,75 @@ def test_thousands_of_hosts_are_listed_in_a_file(launcher: Path) -> None:
 def test_a_launcher_that_does_not_start_is_named(words: list[str], reason: str) -> None:
     with pytest.raises(UserError, match=f"launcher {words[0]} can't be started: {reason}"):
         run.launch(words)
+
+
+@pytest.mark.parametrize("number", ["INT", "TERM", "HUP", "USR1", "USR2"])
+def test_signals_reach_the_launcher(number: str) -> None:
+    script = f"trap 'exit 5' {number}; echo ready; while :; do sleep 0.05; done"
+    launch = f"sys.exit(run.launch(['bash', '-c', {script!r}]))"
+    code = f"import sys; from thalweg.commands import run; {launch}"
+    words = ["env", "--default-signal=HUP,INT", sys.executable, "-c", code]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(getattr(signal, f"SIG{number}"))
+        assert process.wait(30) == 5
+
+
+def test_what_fails_after_the_program_leaves_its_status(
+    launcher: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory", "a.plan")
+
+    monkeypatch.setattr(races, "keep", fail)
+    words = ["run", "-H", "a,b", "--launcher", str(launcher), "--no-record"]
+    assert main([*words, "--plan", str(plan_beside(launcher)), "./app"]) == 7
+    assert "No such file or directory: 'a.plan'" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_folder_that_can_not_be_preloaded_from(
+    launcher: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    library = launcher.parent / "my folder/thalweg/lib/libthalweg-openmpi.so"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    monkeypatch.setenv("THALWEG_PREFIX", str(launcher.parent / "my folder"))
+    words = ["run", "-H", "a,b", "--launcher", str(launcher), "--no-record"]
+    assert main([*words, "--plan", str(plan_beside(launcher)), "./app"]) == 2
+    assert "LD_PRELOAD takes no path with a space" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_a_plan_that_the_cache_has_is_not_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = networks.even_network(2, 1e-4, 1e8)
+    names = [host.name for host in net.hosts]
+    plan = planning.make_plan(net, names, "openmpi", quick=True)
+
+    def fail(*_: object) -> None:
+        raise UserError("the disk is full")
+
+    monkeypatch.setattr(planning, "write_file", fail)
+    assert planning.make_plan(net, names, "openmpi", quick=True) == plan
+
+
+def test_slots_of_a_grid_engine_job(tmp_path: Path) -> None:
+    file = tmp_path / "hosts"
+    file.write_text("b 3 all.q@b UNDEFINED\na 1 all.q@a UNDEFINED\n\n")
+    job = {"PE_HOSTFILE": str(file)}
+    assert preparation.choose_hosts(Request(), job) == [Host("b", 3), Host("a")]
+    for text in ("", "b\n", "b many\n"):
+        file.write_text(text)
+        with pytest.raises(UserError, match="no hosts with their slots"):
+            preparation.choose_hosts(Request(), job)
+
+
+def test_a_slurm_node_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("node017").write_text("another\n")
+    assert preparation.choose_hosts(Request(), {"SLURM_JOB_NODELIST": "node017"}) == [
+        Host("node017")
+    ]
 
 
 @pytest.mark.parametrize("variable", ["PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "OAR_NODEFILE"])

@@ -7,11 +7,9 @@ only.
 
 import contextlib
 import json as json_format
-import os
-import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -49,6 +47,7 @@ from thalweg.options import (
 )
 from thalweg.preparation import Preparation, Request, prepare
 from thalweg.printable import duration
+from thalweg.signals import PassedOn
 
 if TYPE_CHECKING:
     from thalweg.record import Run
@@ -142,12 +141,14 @@ def command(
         summary = read_summary(summary_file)
     came_of_it = None
     if recording:
-        recording.finish(words, prepared.launcher.name, status)
-        came_of_it = _follow_up(prepared, recording.folder, bound=bind is not None)
+        with _status_stands():
+            recording.finish(words, prepared.launcher.name, status)
+            came_of_it = _follow_up(prepared, recording.folder, bound=bind is not None)
     if prepared.plan:
         from thalweg import races
 
-        races.keep(prepared.plan, summary, prepared.ranks)
+        with _status_stands():
+            races.keep(prepared.plan, summary, prepared.ranks)
     if json:
         console.show_json(
             {"command": words, "status": status, "plan": _text(prepared.plan)}
@@ -157,12 +158,24 @@ def command(
             | {"outcome": came_of_it}
         )
     elif variables:
-        console.note(summary_line(summary))
-        if came_of_it:
-            console.note(came_of_it)
+        with _status_stands():
+            console.note(summary_line(summary))
+            if came_of_it:
+                console.note(came_of_it)
     if adapt == "on":
-        _follow_network(prepared, summary, keep_network)
+        with _status_stands():
+            _follow_network(prepared, summary, keep_network)
     return status
+
+
+@contextlib.contextmanager
+def _status_stands() -> Iterator[None]:
+    """Says what failed after the program has ended, whose status is the command's all the same."""
+    try:
+        yield
+    except (UserError, OSError) as error:
+        with contextlib.suppress(OSError):  # Standard error may be a file on a full disk.
+            console.note(str(error))
 
 
 def _follow_network(
@@ -297,29 +310,15 @@ def launch(command: Sequence[str], output: TextIO | None = None) -> int:
 
     Its output goes to standard output unless `output` is given. Raises UserError if it can't start.
     """
-    try:
-        started = subprocess.Popen(command, stdout=output)
-    except OSError as error:
-        raise start_error(command, error) from None
-    with started as process:
-        forwarded = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        # The terminal sends Ctrl-C to the launcher itself.
-        before = {
-            number: signal.signal(number, lambda received, _: _forward(process, received))
-            for number in forwarded
-        }
+    with PassedOn() as signals:
         try:
+            started = subprocess.Popen(command, stdout=output)
+        except OSError as error:
+            raise start_error(command, error) from None
+        with started as process:
+            signals.to(process)
             status = process.wait()
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
     return status if status >= 0 else 128 - status
-
-
-def _forward(process: "subprocess.Popen[bytes]", received: int) -> None:
-    if received != signal.SIGINT or not os.isatty(0):
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(received)
 
 
 def read_summary(file: Path) -> dict[str, Any] | None:

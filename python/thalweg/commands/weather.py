@@ -1,11 +1,8 @@
 """`thalweg weather`: the history of a network and its forecast, and samples in the background."""
 
-import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -27,6 +24,7 @@ from thalweg.files import check_output, is_file, is_folder
 from thalweg.network import Network
 from thalweg.options import Hostfile, Hosts, Json, Launcher, Mpi
 from thalweg.preparation import Request, choose_hosts, choose_launcher
+from thalweg.signals import ended_by_signals
 
 app = typer.Typer(add_completion=False)
 
@@ -94,7 +92,7 @@ def _refuse(options: dict[str, object], why: str) -> None:
 
 def _watch(what: Path | None, request: Request, every: str, share: str, times: int | None) -> None:
     names = _hosts(what) if what else [host.name for host in choose_hosts(request)]
-    with _ended_by_signals():
+    with ended_by_signals():
         weather_watch.watch(
             names,
             what if what and is_file(what) else None,
@@ -103,29 +101,6 @@ def _watch(what: Path | None, request: Request, every: str, share: str, times: i
             share=weather_watch.parse_share(share),
             times=times,
         )
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Lets SIGTERM and SIGHUP end the work as Ctrl-C does: files and processes are cleaned up.
-
-    One that is ignored, as SIGHUP under `nohup`, stays so.
-    """
-
-    def end(number: int, _: object) -> NoReturn:
-        signal.signal(number, signal.SIG_IGN)
-        raise SystemExit(128 + number)
-
-    before = {
-        number: signal.signal(number, end)
-        for number in (signal.SIGTERM, signal.SIGHUP)
-        if signal.getsignal(number) is not signal.SIG_IGN
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _show(what: Path | None, request: Request, output: Path | None, *, json: bool) -> None:
