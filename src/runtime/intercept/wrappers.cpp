@@ -49,17 +49,20 @@ using thalweg::collective::Neighborhood;
 #define THALWEG_DEFINE(name, ...) THALWEG_BOTH(THALWEG_DEFINE_SYMBOL, name, __VA_ARGS__)
 /// @param other the function's name in releases that don't have `symbol`
 #define THALWEG_DEFINE_SYMBOL(symbol, other, parameters, arguments, body)                          \
-  THALWEG_FUNCTION(symbol, other, parameters, arguments, guard.outermost() ? body : forward())
-/// The same, but `body` handles all calls: the program frees objects in callbacks of attributes,
-/// too, and their handles are used again.
+  THALWEG_FUNCTION(symbol, other, parameters, arguments, if (!guard.outermost()) return forward(); \
+                   , body)
+/// Defines a function that frees an object: `body` handles all calls, since the program may free in
+/// callbacks of attributes, too, and handles are used again.
 #define THALWEG_FREES(name, parameters, arguments, body)                                           \
-  THALWEG_BOTH(THALWEG_FUNCTION, name, parameters, arguments, body)
-#define THALWEG_FUNCTION(symbol, other, parameters, arguments, body)                               \
+  THALWEG_BOTH(THALWEG_FREES_SYMBOL, name, parameters, arguments, body)
+#define THALWEG_FREES_SYMBOL(symbol, other, parameters, arguments, body)                           \
+  THALWEG_FUNCTION(symbol, other, parameters, arguments, , body)
+#define THALWEG_FUNCTION(symbol, other, parameters, arguments, before, body)                       \
   extern "C" __attribute__((visibility("default"))) int symbol parameters {                        \
     static const auto next = THALWEG_NEXT(symbol, other);                                          \
     const auto forward = [&] { return next arguments; };                                           \
     Guard guard;                                                                                   \
-    const int code = body;                                                                         \
+    before const int code = [&] { return body; }();                                                \
     guard.leave();                                                                                 \
     return code;                                                                                   \
   }
