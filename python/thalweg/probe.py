@@ -68,7 +68,8 @@ def run(
     then the hosts must be those of the file, in its order. With `base` alone, only adds the
     launcher's MPI library to that network file's content. Results are kept in a journal beside the
     output until the end; with `resume`, continues from there.
-    With `hurried`, whether the hosts can be reached is looked at only after it has failed.
+    With `hurried`, whether the hosts can be reached is looked at only after it has failed, and what
+    has been found by then isn't kept.
     `measured_for` is told for how many seconds of this machine's time the ranks measured, also if
     the probe fails.
     Returns the written network. Raises UserError naming the host at fault.
@@ -126,7 +127,7 @@ def run(
             check_reachable(launcher, hosts, patience)
         raise
     finally:
-        if journal.close(complete=complete or bool(pairs)):
+        if journal.close(complete=complete or hurried or bool(pairs)):
             console.note(f"the results so far are in {journal.path}: --resume continues from there")
     network: dict[str, Any] = json.loads(text)
     return network
