@@ -2,10 +2,11 @@
 
 import contextlib
 import errno
+import fcntl
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -178,6 +179,22 @@ def write_file(path: Path, name: str, content: str | bytes, remedy: str = "") ->
     """
     with writing(name, remedy):
         write_whole(path, content)
+
+
+@contextlib.contextmanager
+def locked(path: Path, wait: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Lets one process at a time go on, by a lock file beside the file, which stays empty.
+
+    Calls `wait` before it waits for another process. The lock ends with its process, however that
+    ends. Raises OSError.
+    """
+    with path.with_name(path.name + ".lock").open("wb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            wait()
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @contextlib.contextmanager

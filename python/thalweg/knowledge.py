@@ -9,7 +9,6 @@ wanted, a sure forecast stands for it. A file that the user gives is never chang
 """
 
 import contextlib
-import fcntl
 import math
 import os
 import time
@@ -23,7 +22,7 @@ from thalweg import console, drift, forecast, host_names, inputs, paths, probe, 
 from thalweg import network as networks
 from thalweg.caution import USUAL, Caution
 from thalweg.errors import UserError
-from thalweg.files import writing
+from thalweg.files import locked, writing
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.network import Network
@@ -90,17 +89,13 @@ def _in_cache(hosts: Sequence[Host]) -> Path:
 
 @contextlib.contextmanager
 def _one_at_a_time(path: Path) -> Iterator[None]:
-    """Waits for other runs that measure this network. The lock ends with its process, however that
-    ends; where the file system has no locks, nobody waits."""
+    """Waits for other runs that measure this network. Where the file system has no locks, nobody
+    waits."""
+    said = "another run measures the network of these hosts: waiting for it"
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            lock = stack.enter_context(path.with_suffix(".lock").open("wb"))
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                console.note("another run measures the network of these hosts: waiting for it")
-                fcntl.flock(lock, fcntl.LOCK_EX)
+            stack.enter_context(locked(path, lambda: console.note(said)))
         yield
 
 

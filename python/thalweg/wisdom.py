@@ -7,14 +7,13 @@ standard error says so, and planning continues.
 """
 
 import contextlib
-import fcntl
 import functools
 import hashlib
 import json
 import os
 import struct
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,7 +21,7 @@ import thalweg._core
 from thalweg import console, paths, planner
 from thalweg.algorithms import Problem
 from thalweg.collective import Kind
-from thalweg.files import write_whole
+from thalweg.files import locked, write_whole
 from thalweg.operations import Operation
 from thalweg.planner import Table
 from thalweg.plans import Plan, Setting
@@ -219,7 +218,7 @@ def add(path: Path, key: str, value: bytes) -> None:
 def _add_all(path: Path, added: dict[str, bytes]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(path):
+        with locked(path):
             if not _is_ours(path):
                 return
             records = {}
@@ -241,14 +240,6 @@ def _is_ours(path: Path) -> bool:
         return True
     version = int.from_bytes(head[len(MAGIC) :], "little")
     return not head or (head[: len(MAGIC)] == MAGIC and version <= VERSION)
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Lets one process at a time write. The lock ends with the process, however it ends."""
-    with path.with_name(path.name + ".lock").open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _write(path: Path, records: dict[str, bytes]) -> None:

@@ -1,6 +1,5 @@
 """The network that a run starts from: used as it is, verified, calibrated or measured anew."""
 
-import fcntl
 import threading
 import time
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from thalweg import host_names, knowledge, paths, probe, sampling, weather
 from thalweg import network as networks
 from thalweg.caution import USUAL, Caution, check_threshold
 from thalweg.errors import UserError
+from thalweg.files import locked
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.network import Network
@@ -301,8 +301,7 @@ def test_of_runs_at_once_one_measures(prober: list[Path]) -> None:
     path.parent.mkdir(parents=True)
     found: list[knowledge.Known] = []
     waiting = threading.Thread(target=lambda: found.append(knowledge.network(HOSTS, LAUNCHER)))
-    with path.with_suffix(".lock").open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(path):
         waiting.start()
         waiting.join(0.3)
         assert waiting.is_alive()
