@@ -112,5 +112,6 @@ def asymmetry_text(
     if worst > 1:
         hosts = net.hosts
         names = [hosts[host].name for host in (i, j)]
-        text += f"; latency {' -> '.join(names)} is {worst:.2g} times that of its reverse"
+        times = units.factor_to_text(worst)
+        text += f"; latency {' -> '.join(names)} is {times} times that of its reverse"
     return text + "."

@@ -17,6 +17,7 @@ import numpy as np
 from thalweg import network as networks
 from thalweg.caution import THRESHOLD
 from thalweg.network import Network
+from thalweg.units import factor_to_text
 from thalweg.weather import Entry, History, Pair, Quantity
 
 QUICKEST = 1e-4
@@ -216,7 +217,8 @@ def _set_capacities(result: Network, net: Network, factors: Mapping[str, float])
 
 
 def _times(factor: float) -> str:
-    return f"{factor:.2g} times better" if factor > 1 else f"{1 / factor:.2g} times worse"
+    size, word = (factor, "better") if factor > 1 else (1 / factor, "worse")
+    return f"{factor_to_text(size)} times {word}"
 
 
 def in_words(found: Sequence[Misfit], path: Path) -> str:

@@ -7,7 +7,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -250,40 +250,60 @@ def _count_parts(text: str, where: str) -> int:
 def _csv(text: str, where: str) -> Communication:
     """Reads a list of pairs, whose first line names its columns, or a square of bytes."""
     try:
-        rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
+        rows = dict(_rows(text))
     except csv.Error as error:
         raise UserError(f"{where}: not CSV: {error}") from None
     if not rows:
         raise UserError(f"{where}: is empty")
-    names = [cell.strip().lower() for cell in rows[0]]
-    columns = {
-        column: names.index(name)
-        for column, known in COLUMNS.items()
-        for name in known
-        if name in names
-    }
+    columns = _columns(next(iter(rows.values())), where)
     if {"from", "to"} <= columns.keys():
         return _pairs(rows, columns, where)
-    if any(len(row) != len(rows) for row in rows):
+    if any(len(row) != len(rows) for row in rows.values()):
         raise UserError(
             f'{where}: must be a square of bytes, or begin with a line "from,to,messages,bytes"'
         )
     entries = _Entries(where)
-    for sender, row in enumerate(rows):
+    for sender, (line, row) in enumerate(rows.items()):
         for receiver, cell in enumerate(row):
-            if value := _number(cell, f"{where}, line {sender + 1}"):
+            if value := _number(cell, f"{where}, line {line}"):
                 entries.add(sender, receiver, 0, value)
     return entries.matrix(len(rows))
 
 
-def _pairs(rows: Sequence[Sequence[str]], columns: dict[str, int], where: str) -> Communication:
+def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yields the rows that aren't empty, each with the number of its line."""
+    reader = csv.reader(io.StringIO(text))
+    for row in reader:
+        if any(cell.strip() for cell in row):
+            yield reader.line_num, row
+
+
+def _columns(titles: Sequence[str], where: str) -> dict[str, int]:
+    """Returns where each of COLUMNS is that a list of pairs has."""
+    names = [cell.strip().lower() for cell in titles]
+    columns = {}
+    for column, known in COLUMNS.items():
+        places = [at for at, name in enumerate(names) if name in known]
+        if len(places) > 1:
+            found = " and ".join(f"'{names[at]}'" for at in places)
+            raise UserError(f"{where}: columns {found} may both be its {column}: leave one")
+        if places:
+            columns[column] = places[0]
+    return columns
+
+
+def _pairs(
+    rows: Mapping[int, Sequence[str]], columns: Mapping[str, int], where: str
+) -> Communication:
+    """Reads a list of pairs from the rows, each by its line, that come after the first."""
     if not {"messages", "bytes"} & columns.keys():
         raise UserError(f"{where}: has neither messages nor bytes beside its pairs")
     entries = _Entries(where)
-    for number, row in enumerate(rows[1:], 2):
-        here = f"{where}, line {number}"
-        if len(row) != len(rows[0]):
-            raise UserError(f"{here}: has {len(row)} columns, the first line {len(rows[0])}")
+    (_, titles), *body = rows.items()
+    for line, row in body:
+        here = f"{where}, line {line}"
+        if len(row) != len(titles):
+            raise UserError(f"{here}: has {len(row)} columns, the first line {len(titles)}")
         sender, receiver = (_rank(row[columns[end]], here) for end in ("from", "to"))
         messages, nbytes = (
             _number(row[columns[what]], here) if what in columns else 0.0

@@ -66,6 +66,8 @@ class _Definitions:
     """Each rank's location."""
     members: dict[int, list[int]] = field(default_factory=dict)
     """The ranks of each group of ranks."""
+    alone: set[int] = field(default_factory=set)
+    """The groups that hold whichever rank an event is of, as MPI_COMM_SELF's does."""
     communicators: dict[int, tuple[int, ...]] = field(default_factory=dict)
     """The group of each communicator; of one between groups, both."""
     ranks: dict[int, int] = field(default_factory=dict)
@@ -90,6 +92,8 @@ class _Definitions:
         """Returns the ranks of the two ends of a message."""
         try:
             sender = self.ranks[location]
+            if self.alone.intersection(self.communicators[communicator]):
+                return sender, sender
             groups = [self.members[group] for group in self.communicators[communicator]]
             if len(groups) == 2 and sender in groups[0]:
                 groups.reverse()
@@ -123,6 +127,8 @@ def _read_definitions(reader: Any) -> _Definitions:
             found.world = list(members)
         elif paradigm == _otf2.PARADIGM_MPI and kind == _otf2.GROUP_TYPE_COMM_GROUP:
             found.members[number] = list(members)
+        elif paradigm == _otf2.PARADIGM_MPI and kind == _otf2.GROUP_TYPE_COMM_SELF:
+            found.alone.add(number)
 
     def communicator(_: Any, number: int, _name: Any, group: int, *_rest: Any) -> None:
         found.communicators[number] = (group,)

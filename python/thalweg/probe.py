@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from thalweg import console, host_names, launch_files, paths, weather
+from thalweg import network as networks
 from thalweg._core import probe as _core
 from thalweg._core.probe import Phase
 from thalweg.errors import UserError, user_errors
@@ -118,7 +119,10 @@ def run(
                 finally:
                     if measured_for:
                         measured_for(conversation.measured_for)
-        write_file(output, str(output), text)
+        if output.suffix == ".cbor":
+            networks.write(from_json(text, str(output)), output)
+        else:
+            write_file(output, str(output), text)
         complete = True
         with contextlib.suppress(UserError):  # whoever reads the file says what is wrong
             _keep(from_json(text, str(output)), names, is_new=not base)
@@ -157,9 +161,9 @@ def in_order_of(network: Path, hosts: Sequence[Host]) -> list[Host]:
     Raises UserError if it can't be read.
     """
     try:
-        names = [str(host["name"]) for host in json.loads(network.read_text())["hosts"]]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        raise UserError(f"{network}: not a network file; probe without --base") from None
+        names = [host.name for host in networks.read(network).hosts]
+    except UserError as error:
+        raise UserError(f"{error}; or probe without --base") from None
     places = host_names.matches([host.name for host in hosts], names, ask=True)
     place = dict(zip(hosts, places, strict=True))
     return sorted(hosts, key=lambda host: len(names) if (at := place[host]) is None else at)

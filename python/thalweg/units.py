@@ -4,6 +4,8 @@ Inside Thalweg a time is in seconds, a size in bytes and a rate in bytes per sec
 "10ms" is parsed and printed at the edges only.
 """
 
+from decimal import Decimal
+
 from thalweg._core import units as _core
 from thalweg.errors import user_errors
 
@@ -43,6 +45,11 @@ def time_to_text(time: float) -> str:
 def size_to_text(size: int) -> str:
     """Prints an exact size if it is short ("8MB", "64KiB"), else three digits: "1.05MB"."""
     return _core.size_to_text(size)
+
+
+def factor_to_text(factor: float) -> str:
+    """Prints two significant digits, never with an exponent: "1.2", "500"."""
+    return format(Decimal(f"{factor:.2g}"), "f")
 
 
 def rate_to_text(rate: float) -> str:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thalweg import console, forecast, paths
 from thalweg.errors import UserError
@@ -30,11 +31,13 @@ from thalweg.record import RATIOS, Run
 
 VERSION = 1
 MOST_PAIRS = 4096
-"""Most pairs of an entry; of more, as many evenly chosen ones."""
+"""Most pairs of a quantity in an entry; of more, as many evenly chosen ones."""
 LARGEST = 32 << 20
 """Bytes of a file beyond which its older half is dropped."""
 RECENT = 4 << 20
 """Most bytes that are read from a file's end where the latest entries suffice."""
+LATEST = 253_402_300_800.0
+"""The first time whose year has five digits, in seconds since 1970: no calendar has it."""
 FEWEST = 20
 """Fewest transfers of a pair in a run record that tell something."""
 USUAL_SHARE = 0.1
@@ -143,9 +146,27 @@ def _measured(names: Sequence[str], values: Any, errors: Any) -> dict[Pair, floa
     if errors is not None and np.shape(errors) == np.shape(values):
         known &= np.isfinite(errors)
     np.fill_diagonal(known, val=False)
-    chosen = np.argwhere(known)
-    step = max(1, -(-len(chosen) // MOST_PAIRS))
-    return {(names[a], names[b]): float(values[a, b]) for a, b in chosen[::step]}
+    senders, receivers = np.nonzero(known)
+    chosen = _evenly(senders, receivers, len(names))
+    return {
+        (names[a], names[b]): float(values[a, b])
+        for a, b in zip(senders[chosen], receivers[chosen], strict=True)
+    }
+
+
+def _evenly(senders: NDArray[np.intp], receivers: NDArray[np.intp], hosts: int) -> NDArray[np.intp]:
+    """Returns the places of at most MOST_PAIRS pairs, in which hosts occur about equally often.
+
+    The pairs whose numbers differ by the same amount, modulo the hosts, have each host once at
+    either end. Whole such sets are taken, of amounts that are spread (van der Corput's sequence).
+    """
+    if len(senders) <= MOST_PAIRS:
+        return np.arange(len(senders))
+    order = np.empty(hosts, np.intp)
+    digits = hosts.bit_length()
+    order[sorted(range(hosts), key=lambda amount: f"{amount:0{digits}b}"[::-1])] = np.arange(hosts)
+    found = np.lexsort((senders, order[(receivers - senders) % hosts]))[:MOST_PAIRS]
+    return np.sort(found)
 
 
 def of_record(run: Run, at: float) -> Entry:
@@ -155,15 +176,18 @@ def of_record(run: Run, at: float) -> Entry:
     the network: the ratio that a tenth of a pair's transfers stays below. Pairs with few transfers
     are left out, and those whose messages came before they were asked for.
     """
-    ratios = {}
-    for link in run.links:
-        counts = np.cumsum(link["ratios"])
-        if counts[-1] < FEWEST or link["predicted"] <= 0:
-            continue
-        at_class = int(np.searchsorted(counts, USUAL_SHARE * counts[-1], side="right"))
-        if 0 < at_class < len(RATIOS) - 1:
-            pair = run.hosts[link["from"]], run.hosts[link["to"]]
-            ratios[pair] = math.sqrt(RATIOS[at_class] * RATIOS[at_class + 1]) / run.dilation
+    counts = np.cumsum(run.links["ratios"], axis=1)
+    class_ = np.sum(counts <= USUAL_SHARE * counts[:, -1:], axis=1)
+    known = (counts[:, -1] >= FEWEST) & (run.links["predicted"] > 0)
+    (tell,) = np.nonzero(known & (class_ > 0) & (class_ < len(RATIOS) - 1))
+    links = run.links[tell]
+    chosen = _evenly(links["from"].astype(np.intp), links["to"].astype(np.intp), len(run.hosts))
+    ratios = {
+        (run.hosts[link["from"]], run.hosts[link["to"]]): (
+            math.sqrt(RATIOS[at_class] * RATIOS[at_class + 1]) / run.dilation
+        )
+        for link, at_class in zip(links[chosen], class_[tell][chosen], strict=True)
+    }
     return Entry(at, "record", ratio=ratios)
 
 
@@ -194,6 +218,8 @@ def load(hosts: Iterable[str], *, recent: bool = False) -> History:
                     file.seek(end - RECENT)
                     file.readline()
             lines = file.read().splitlines()
+        if _is_cut_off(head, names):
+            return History(names, [])
         _check_head(head, names, path)
     except FileNotFoundError:
         return History(names, [])
@@ -209,6 +235,15 @@ def load(hosts: Iterable[str], *, recent: bool = False) -> History:
 def _note_ignored(path: Path, why: str) -> None:
     """Says it once, however often the file is looked at."""
     console.note(f"weather {path} is ignored: {why}")
+
+
+def _head(names: Sequence[str]) -> str:
+    return json.dumps({"weather": VERSION, "hosts": names}) + "\n"
+
+
+def _is_cut_off(line: bytes, names: Sequence[str]) -> bool:
+    """Whether it is a part of the head, whose writer goes on, was killed or had no space."""
+    return not line.endswith(b"\n") and _head(names).encode().startswith(line)
 
 
 def _check_head(line: bytes, names: Sequence[str], path: Path) -> None:
@@ -233,15 +268,17 @@ def add(hosts: Iterable[str], entry: Entry) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _locked(path) as file:
             size = os.fstat(file.fileno()).st_size
-            if size:
-                file.seek(0)
-                _check_head(file.readline(RECENT), names, path)
+            file.seek(0)
+            head = file.readline(RECENT)
+            if _is_cut_off(head, names):
+                file.truncate(0)
+                text = _head(names)
+            else:
+                _check_head(head, names, path)
                 file.seek(size - 1)
                 # A writer that was killed may have left half a line.
                 torn = file.read(1) != b"\n"
                 text = "\n" * torn
-            else:
-                text = json.dumps({"weather": VERSION, "hosts": names}) + "\n"
             text += _line(entry, names) + "\n"
             file.write(text.encode())
             file.flush()
@@ -307,7 +344,7 @@ def _entry(line: bytes, names: Sequence[str]) -> Entry | None:
     try:
         found = json.loads(line)
         at, source = float(found["at"]), found["source"]
-        if source not in get_args(Source) or not math.isfinite(at):
+        if source not in get_args(Source) or not 0 <= at < LATEST:
             return None
         quantities = {
             quantity: {
@@ -345,10 +382,12 @@ def _limit(value: Any) -> float:
 
 
 def seconds(at: str, otherwise: Callable[[], float] = time.time) -> float:
-    """Returns a network file's `measured_at` in seconds since 1970; if there is none, now."""
+    """Returns a network file's `measured_at`, which is in UTC, in seconds since 1970; if there is
+    none, now."""
     import datetime
 
     try:
-        return datetime.datetime.fromisoformat(at).timestamp()
+        found = datetime.datetime.fromisoformat(at)
     except ValueError:
         return otherwise()
+    return (found if found.tzinfo else found.replace(tzinfo=datetime.UTC)).timestamp()

@@ -20,6 +20,8 @@ from thalweg.weather import History, Pair, Quantity, Series
 FLAT = 0.05
 """Values that differ by less count as equal."""
 DAY = 86_400
+FEWEST_DAYS = 3
+"""Fewest days on which an hour was measured that tell something about that hour."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,8 @@ class Line:
     forecast: float
     """A value, as in the series."""
     error: float | None
-    """A fraction of the value; None before the second observation."""
+    """By which fraction of the forecast values were above it, or it above them, in the mean of
+    logarithms; None before the second observation."""
     predictor: str
 
     @property
@@ -49,7 +52,7 @@ def lines(history: History, now: float) -> list[Line]:
         for pair in history.pairs(quantity):
             series = history.series(quantity, pair)
             expected = series.forecast(now)
-            error = expected.error if math.isfinite(expected.error) else None
+            error = math.expm1(expected.error) if math.isfinite(expected.error) else None
             value = math.exp(expected.value)
             found.append(Line(quantity, pair, series, value, error, expected.predictor))
     return found
@@ -318,22 +321,25 @@ class Slowest:
         return 1 / self.factor if self.quantity == "bandwidth" else self.factor
 
 
-_Ends = dict[Literal["egress", "ingress"], list[float]]
-"""What was found of a host's outgoing and of its incoming pairs."""
+_End = Literal["egress", "ingress"]
+_Ends = dict[_End, list[float]]
+"""What was found of a host's outgoing and of its incoming pairs, a value for each day."""
 
 
 def slowest_hosts(found: Sequence[Line]) -> list[Slowest]:
     """Returns for each hour and quantity the slowest host, if one is.
 
-    What counts is how much worse its pairs were in that hour than their own medians: hosts that are
-    always far away aren't slow for it. Outgoing and incoming pairs are judged apart, since one may
-    change alone, and the worse of both counts; so are latency and bandwidth. What runs observed
-    doesn't count, since it contains the program's own delays.
+    What counts is how much worse its pairs were in that hour than their medians since their last
+    lasting change: hosts that are always far away aren't slow for it, nor those that have become
+    slow for good. A host must have been worse on most days, of FEWEST_DAYS at least. Outgoing and
+    incoming pairs are judged apart, since one may change alone, and the worse of both counts; so
+    are latency and bandwidth. What runs observed doesn't count, since it contains the program's own
+    delays.
     """
     result = []
     for (hour, quantity), hosts in sorted(_worse_by_hour(found).items()):
         factors = {host: max(map(_middle, ends.values())) for host, ends in hosts.items()}
-        most = max(factors.values())
+        most = max(factors.values(), default=(0.0, 0.0))
         if most[0] > 1 + FLAT:
             names = tuple(host for host, factor in factors.items() if factor == most)
             where = tuple(_slow_end(host, quantity, hosts[host]) for host in names)
@@ -342,20 +348,36 @@ def slowest_hosts(found: Sequence[Line]) -> list[Slowest]:
 
 
 def _worse_by_hour(found: Sequence[Line]) -> dict[tuple[int, Quantity], dict[str, _Ends]]:
-    """Returns for each hour, quantity and host how many times worse than usual values were."""
-    seen: dict[tuple[int, Quantity], dict[str, _Ends]] = defaultdict(
+    """Returns for each hour, quantity and host how many times worse than usual values were, each
+    day in the median, if they are of enough days."""
+    seen: dict[tuple[int, Quantity], dict[tuple[str, _End], dict[int, list[float]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
     )
     for line in found:
         if line.quantity == "ratio":
             continue
-        usual = median(line.series.values)
-        for at, value in zip(line.series.times, line.series.values, strict=True):
+        for at, value, usual in _with_usual(line):
             worse = usual / value if line.quantity == "bandwidth" else value / usual
-            hosts = seen[int(at % DAY // 3600), line.quantity]
-            hosts[line.pair[0]]["egress"].append(worse)
-            hosts[line.pair[1]]["ingress"].append(worse)
-    return seen
+            ends = seen[int(at % DAY // 3600), line.quantity]
+            ends[line.pair[0], "egress"][int(at // DAY)].append(worse)
+            ends[line.pair[1], "ingress"][int(at // DAY)].append(worse)
+    result: dict[tuple[int, Quantity], dict[str, _Ends]] = {}
+    for key, ends in seen.items():
+        hosts = result.setdefault(key, defaultdict(dict))
+        for (host, end), days in ends.items():
+            if len(days) >= FEWEST_DAYS:
+                hosts[host][end] = [median(values) for values in days.values()]
+    return result
+
+
+def _with_usual(line: Line) -> Iterator[tuple[float, float, float]]:
+    """Yields times, values, and the median of the values between the same lasting changes."""
+    times, values = line.series.times, line.series.values
+    bounds = [bisect_left(times, change.at) for change in _of_line(line) if change.lasting]
+    for begin, end in pairwise([0, *bounds, len(times)]):
+        usual = median(values[begin:end]) if begin < end else 1.0
+        for at, value in zip(times[begin:end], values[begin:end], strict=True):
+            yield at, value, usual
 
 
 def _middle(values: Sequence[float]) -> tuple[float, float]:

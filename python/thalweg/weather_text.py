@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from thalweg import units
-from thalweg.drawing import escape, svg, text
+from thalweg.drawing import LETTER, escape, svg, text
 from thalweg.errors import UserError
 from thalweg.network import Network
 from thalweg.weather import History, Quantity
@@ -29,7 +29,9 @@ BARS = "▁▂▃▄▅▆▇█"
 WIDTH = 32
 """Characters of a sparkline."""
 MOST_ROWS = 24
-"""Most pairs of a table; those whose values varied most."""
+"""Most pairs of a table; those whose values varied most. Also most lines of each further kind."""
+LARGE_ERROR = 0.3
+"""The error beyond which above and below the value aren't about the same distance from it."""
 
 
 def _most_varied(found: Sequence[Line]) -> list[Line]:
@@ -42,7 +44,11 @@ def value_text(quantity: Quantity, value: float) -> str:
     """Prints a value of a quantity."""
     if quantity == "latency":
         return units.time_to_text(value)
-    return units.rate_to_text(value) if quantity == "bandwidth" else f"{value:.2g} times"
+    return (
+        units.rate_to_text(value)
+        if quantity == "bandwidth"
+        else f"{units.factor_to_text(value)} times"
+    )
 
 
 def sparkline(values: Sequence[float]) -> str:
@@ -82,17 +88,28 @@ def parts(history: History, found: Sequence[Line], net: Network | None = None) -
     shown = _most_varied(found)
     table = Table("quantity", "from", "to", "", "seen", "forecast", "by", box=None, pad_edge=False)
     for line in sorted(shown, key=lambda line: found.index(line)):
-        error = "" if line.error is None else f" ± {100 * line.error:.0f} %"
         table.add_row(
             line.quantity, *line.pair, sparkline(line.series.values), str(len(line.series.values)),
-            value_text(line.quantity, line.forecast) + error, line.predictor,
+            value_text(line.quantity, line.forecast) + _error_text(line.error), line.predictor,
         )  # fmt: skip
     result.append(table)
     if len(found) > len(shown):
         result.append(f"{len(found) - len(shown)} more that varied less: --json has all.")
     result += _change_lines(joint(changed(found), found, net))
-    result += [_slowest_line(span) for span in spans(slowest_hosts(found))]
+    slowest = spans(slowest_hosts(found))
+    result += map(_slowest_line, slowest[:MOST_ROWS])
+    if len(slowest) > MOST_ROWS:
+        result.append(f"{len(slowest) - MOST_ROWS} more such hours: --json has all.")
     return result
+
+
+def _error_text(error: float | None) -> str:
+    """Prints an error as a fraction, and as a factor in either direction if it is large."""
+    if error is None:
+        return ""
+    if error < LARGE_ERROR:
+        return f" ± {100 * error:.0f} %"
+    return f", {units.factor_to_text(1 + error)} times more or less"
 
 
 def _change_lines(changes: Sequence[JointChange]) -> list[str]:
@@ -138,8 +155,8 @@ def _slowest_line(span: Sequence[Slowest]) -> str:
 def _range(values: Sequence[float]) -> str:
     """Prints ascending numbers: their median, or the first and last if they differ much."""
     if values[-1] < (1 + 2 * FLAT) * values[0]:
-        return f"{median(values):.2g}"
-    return f"{values[0]:.2g} to {values[-1]:.2g}"
+        return units.factor_to_text(median(values))
+    return " to ".join(units.factor_to_text(value) for value in (values[0], values[-1]))
 
 
 def _hosts(names: Sequence[str]) -> str:
@@ -197,7 +214,7 @@ def as_json(history: History, found: Sequence[Line]) -> dict[str, Any]:
 
 # A picture ---------------------------------------------------------------------------------------
 
-_LEFT, _WIDTH, _HEIGHT, _RIGHT = 190, 560, 26, 150
+_WIDTH, _HEIGHT, _RIGHT = 560, 26, 150
 
 
 def picture(history: History, found: Sequence[Line]) -> str:
@@ -211,39 +228,46 @@ def picture(history: History, found: Sequence[Line]) -> str:
     begin = min(line.series.times[0] for line in shown)
     end = max(line.series.times[-1] for line in shown)
     span = max(end - begin, 1.0)
+    left = 16 + LETTER * max(len(_name(line)) for line in shown)
 
     def x(at: float) -> float:
-        return _LEFT + (at - begin) / span * _WIDTH
+        return left + (at - begin) / span * _WIDTH
 
     title = f"Weather of {_hosts(history.hosts)}, {time_text(begin)} to {time_text(end)} UTC"
     drawn = [text(4, 14, title)]
     for number, line in enumerate(shown):
-        drawn += _row(line, 26 + number * (_HEIGHT + 6), x)
-    return svg(_LEFT + _WIDTH + _RIGHT, 34 + len(shown) * (_HEIGHT + 6), drawn)
+        drawn += _row(line, 26 + number * (_HEIGHT + 6), left, x)
+    width = max(left + _WIDTH + _RIGHT, 8 + LETTER * len(title))
+    return svg(width, 34 + len(shown) * (_HEIGHT + 6), drawn)
 
 
-def _row(line: Line, top: float, x: Callable[[float], float]) -> list[str]:
+def _name(line: Line) -> str:
+    return f"{line.quantity} {line.pair[0]} to {line.pair[1]}"
+
+
+def _row(line: Line, top: float, left: float, x: Callable[[float], float]) -> list[str]:
     logs = line.series.logs
     low, high = min(logs), max(logs)
     span = max(high - low, FLAT)
-    points = " ".join(
+    points = [
         f"{x(at):.1f},{top + _HEIGHT * (1 - (value - low) / span):.1f}"
         for at, value in zip(line.series.times, logs, strict=True)
-    )
+    ]
     extent = " to ".join(
         value_text(line.quantity, value)
         for value in (min(line.series.values), max(line.series.values))
     )
-    name = f"{line.quantity} {line.pair[0]} to {line.pair[1]}"
     marks = [
         f'<path d="M{x(change.at):.1f},{top} V{top + _HEIGHT}" stroke="#d55e00" '
         f'stroke-dasharray="2 2"><title>{escape(time_text(change.at))}</title></path>'
         for change in line.series.changes()
     ]
+    # A round end makes a series of one value visible, whose line has no length.
     return [
-        text(_LEFT - 8, top + _HEIGHT - 8, name, "end"),
-        f'<polyline points="{points}" fill="none" stroke="#0072b2"><title>'
-        f"{escape(f'{name}: {extent}')}</title></polyline>",
+        text(left - 8, top + _HEIGHT - 8, _name(line), "end"),
+        f'<path d="M{points[0]} L{" ".join(points)}" fill="none" stroke="#0072b2" '
+        f'stroke-width="{1.5 if len(points) > 1 else 4}" stroke-linecap="round"><title>'
+        f"{escape(f'{_name(line)}: {extent}')}</title></path>",
         *marks,
-        text(_LEFT + _WIDTH + 8, top + _HEIGHT - 8, extent),
+        text(left + _WIDTH + 8, top + _HEIGHT - 8, extent),
     ]

@@ -266,6 +266,7 @@ void BandwidthProbe::run(Nanoseconds deadline) {
   for (const auto& trial : _running) {
     _queue.finish(trial.flow);
     forget_if_unsteady(trial.flow);
+    if (!_result.measured(trial.flow.from, trial.flow.to)) _queue.put_back(trial.flow);
   }
   _running.clear();
 }

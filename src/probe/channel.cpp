@@ -50,10 +50,13 @@ Channel::Channel(MPI_Comm comm, Nanoseconds patience) : _comm(comm), _patience(p
 }
 
 void Channel::send(int to, Tag tag, const Words& words) const {
+  send(to, tag, words, now() + _patience);
+}
+
+void Channel::send(int to, Tag tag, const Words& words, Nanoseconds deadline) const {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Isend(words.data(), static_cast<int>(words.size()), MPI_INT64_T, to, tag_of(tag), _comm,
             &request);
-  const auto deadline = now() + _patience;
   Backoff backoff;
   for (int done = 0;; backoff()) {
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);

@@ -61,7 +61,8 @@ public:
   [[nodiscard]] int size() const { return _size; }
   [[nodiscard]] Nanoseconds patience() const { return _patience; }
 
-  /// @throws Silence if `to` doesn't take the message
+  /// @throws Silence if `to` doesn't take the message by `deadline`, or within the patience
+  void send(int to, Tag tag, const Words& words, Nanoseconds deadline) const;
   void send(int to, Tag tag, const Words& words) const;
   /// Sleeps between polls. @throws Silence if nothing came by `deadline`
   [[nodiscard]] Words receive(int from, Tag tag, Nanoseconds deadline) const;

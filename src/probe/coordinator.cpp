@@ -4,6 +4,7 @@
 #include "probe/worker.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace thalweg::probe {
 namespace {
@@ -21,20 +22,22 @@ Coordinator::Coordinator(const Channel& ranks, const ProbeOptions& wishes, Repor
 std::vector<Words> Coordinator::run(const Job& job) {
   if (auto known = _journal.find(job.what, job.key)) {
     _saved += std::max<Nanoseconds>(0, known->spent - (clock() - _start));
+    _resumes = true;
     return std::move(known->replies);
   }
-  auto replies = carry_out_all(job);
+  if (_resumes && before_live) std::exchange(before_live, nullptr)();
+  auto replies = run_live(job);
   report.step({job.what, job.key, clock() - _start, replies});
   return replies;
 }
 
-std::vector<Words> Coordinator::carry_out_all(const Job& job) const {
+std::vector<Words> Coordinator::run_live(const Job& job) const {
   const Assignment* own = nullptr;
   for (const auto& assignment : job.assignments)
     if (assignment.rank == 0)
       own = &assignment;
     else
-      channel.send(assignment.rank, Tag::order, assignment.order);
+      send_order(assignment, job);
   const Words own_reply = own != nullptr ? carry_out(channel, own->order) : Words{};
 
   // A rank that waits for a silent peer reports it after its patience; the deadline catches the
@@ -59,6 +62,15 @@ std::vector<Words> Coordinator::carry_out_all(const Job& job) const {
   }
   accuse(job, silent, accusations);
   return replies;
+}
+
+void Coordinator::send_order(const Assignment& assignment, const Job& job) const {
+  try {
+    channel.send(assignment.rank, Tag::order, assignment.order);
+  } catch (const Silence& silence) {
+    throw Failure(name(silence.rank) + " took no order within " + units::to_text(options.patience) +
+                  " while " + job.what);
+  }
 }
 
 void Coordinator::accuse(const Job& job, std::span<const int> silent,

@@ -6,6 +6,7 @@
 #include "probe/options.hpp"
 #include "probe/report.hpp"
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -56,6 +57,8 @@ public:
   /// @return what the orders' functions returned, in the order of the assignments
   /// @throws Failure naming the hosts that didn't answer
   std::vector<Words> run(const Job& job);
+  /// Runs a job, whatever the journal has, and keeps its result from a later journal.
+  [[nodiscard]] std::vector<Words> run_live(const Job& job) const;
   /// Lets all other ranks leave.
   void dismiss() const;
 
@@ -82,15 +85,19 @@ public:
   Report& report;
   /// Subtract offsets[rank] from a time on that rank's clock to get rank 0's.
   std::vector<Nanoseconds> offsets;
+  /// Called once, before the first job that isn't in the journal of an interrupted probe.
+  std::function<void()> before_live;
 
 private:
-  [[nodiscard]] std::vector<Words> carry_out_all(const Job& job) const;
+  /// @throws Failure naming the rank if it doesn't take the order
+  void send_order(const Assignment& assignment, const Job& job) const;
   /// @throws Failure naming the silent ranks
   void accuse(const Job& job, std::span<const int> silent,
               std::span<const Accusation> accusations) const;
   std::vector<std::string> _names;
   Journal _journal;
   Nanoseconds _start, _saved = 0;
+  bool _resumes = false; ///< the journal had results
 };
 
 } // namespace thalweg::probe

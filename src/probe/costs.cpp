@@ -2,14 +2,18 @@
 
 #include "probe/latency.hpp"
 #include "probe/transfer.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace thalweg::probe {
 namespace {
 
 constexpr Size large_message = 32'000;
-constexpr std::int64_t repetitions = 15;
+constexpr std::int64_t usual_repetitions = 15, fewest_repetitions = 5;
+/// Latencies beyond which fewer repetitions are made: each takes several round trips.
+constexpr Nanoseconds far = 5'000'000;
 constexpr Size smallest_limit = 1024, largest_limit = 1 << 18;
 
 struct CostOrder {
@@ -22,10 +26,22 @@ struct CostReply {
   double send = 0, receive = 0; // nanoseconds, medians
 };
 
+/// How long messages to the peer take besides their latency, roughly.
+struct Speed {
+  double rate = 0;            ///< bytes/s of a short stream on a cold connection
+  double fastest = 0;         ///< of a part of it: what the path carries
+  Nanoseconds slow_start = 0; ///< the most that a cold connection costs
+
+  [[nodiscard]] Nanoseconds on_wire(double size) const {
+    return static_cast<Nanoseconds>(
+        std::min(size / rate * 1e9, size / fastest * 1e9 + static_cast<double>(slow_start)));
+  }
+};
+
 struct EagerOrder {
   std::int64_t peer = 0, first = 0;
   Nanoseconds latency = 0;
-  double rate = 0;
+  Speed speed;
 };
 
 struct EchoOrder {
@@ -58,7 +74,7 @@ double time_receive(const Channel& channel, std::vector<std::byte>& data, int pe
 /// Sends `size` bytes to a peer that sleeps; returns whether the send ends before the peer wakes.
 bool is_eager(const Channel& channel, int peer, Size size, const EagerOrder& order) {
   const std::vector<std::byte> data(static_cast<std::size_t>(size));
-  const auto on_wire = static_cast<Nanoseconds>(static_cast<double>(size) / order.rate * 1e9);
+  const auto on_wire = order.speed.on_wire(static_cast<double>(size));
   const Attempt attempt{size, 2 * (2 * order.latency + on_wire) + 2'000'000};
   Words words;
   append(words, attempt);
@@ -88,9 +104,13 @@ void sleep_through(const Channel& channel, int peer, Nanoseconds latency) {
 Size search_limit(const Channel& channel, int peer, const EagerOrder& order) {
   const auto eager = [&](Size size) { return is_eager(channel, peer, size, order); };
   if (!eager(smallest_limit)) return 0;
-  Size below = smallest_limit;
-  while (below < largest_limit && eager(2 * below))
-    below *= 2;
+  // Of the powers of two the largest that is eager, then what is between it and the next one.
+  int eager_power = 0, other_power = std::bit_width(index(largest_limit / smallest_limit));
+  while (other_power - eager_power > 1) {
+    const int middle = (eager_power + other_power) / 2;
+    (eager(smallest_limit << middle) ? eager_power : other_power) = middle;
+  }
+  Size below = smallest_limit << eager_power;
   if (below >= largest_limit) return below;
   for (Size above = 2 * below; above - below > below / 16;) {
     const Size middle = (below + above) / 2;
@@ -105,7 +125,7 @@ double time_combining() {
   const std::vector<float> from(count, 1.0F);
   std::vector<float> to(count, 0.0F);
   std::vector<double> times;
-  for (int k = 0; k < repetitions; ++k) {
+  for (int k = 0; k < usual_repetitions; ++k) {
     const auto start = now();
     MPI_Reduce_local(from.data(), to.data(), count, MPI_FLOAT, MPI_SUM);
     times.push_back(static_cast<double>(now() - start));
@@ -126,52 +146,71 @@ std::vector<Words> run_both(Coordinator& coordinator, Command command, HostId pe
   return coordinator.run(job);
 }
 
-CostReply costs_at(Coordinator& coordinator, HostId peer, Size size, Nanoseconds pause) {
+/// Rank 0's partner in what follows.
+struct Partner {
+  HostId peer = 0;
+  Nanoseconds latency = 0;
+  Speed speed{};
+  [[nodiscard]] std::int64_t repetitions() const {
+    return latency > far ? fewest_repetitions : usual_repetitions;
+  }
+};
+
+CostReply costs_at(Coordinator& coordinator, const Partner& partner, Size size, Nanoseconds pause) {
+  const auto [peer, times] = std::pair(partner.peer, partner.repetitions());
   const auto replies =
-      run_both(coordinator, Command::cost, peer, CostOrder{peer, 1, repetitions, size, pause},
-               CostOrder{0, 0, repetitions, size, pause}, 4 * repetitions * pause,
+      run_both(coordinator, Command::cost, peer, CostOrder{peer, 1, times, size, pause},
+               CostOrder{0, 0, times, size, pause}, 4 * times * pause,
                {static_cast<std::int64_t>(Command::cost), peer, size});
   std::size_t at = 0, also_at = 0;
   const auto a = extract<CostReply>(replies[0], at), b = extract<CostReply>(replies[1], also_at);
   return {(a.send + b.send) / 2, (a.receive + b.receive) / 2};
 }
 
-Size eager_limit(Coordinator& coordinator, HostId peer, Nanoseconds latency, Rate rate) {
-  const auto expected =
-      static_cast<Nanoseconds>(40e9 * largest_limit / rate.value()) + 100 * latency;
+Size eager_limit(Coordinator& coordinator, const Partner& partner) {
+  const auto& [peer, latency, speed] = partner;
+  const auto expected = 40 * speed.on_wire(largest_limit) + 100 * latency;
   const auto replies =
-      run_both(coordinator, Command::eager, peer, EagerOrder{peer, 1, latency, rate.value()},
-               EagerOrder{0, 0, latency, rate.value()}, expected,
+      run_both(coordinator, Command::eager, peer, EagerOrder{peer, 1, latency, speed},
+               EagerOrder{0, 0, latency, speed}, expected,
                {static_cast<std::int64_t>(Command::eager), peer});
   return replies[0].front();
 }
 
 /// Returns the nanoseconds until a message of this size has been answered.
-double echo_time(Coordinator& coordinator, HostId peer, Size size) {
-  const auto replies =
-      run_both(coordinator, Command::echo, peer, EchoOrder{peer, 1, repetitions, size},
-               EchoOrder{0, 0, repetitions, size}, 0,
-               {static_cast<std::int64_t>(Command::echo), peer, size});
+double echo_time(Coordinator& coordinator, const Partner& partner, Size size) {
+  const auto [peer, times] = std::pair(partner.peer, partner.repetitions());
+  const auto replies = run_both(coordinator, Command::echo, peer, EchoOrder{peer, 1, times, size},
+                                EchoOrder{0, 0, times, size}, 0,
+                                {static_cast<std::int64_t>(Command::echo), peer, size});
   return std::bit_cast<double>(replies[0].front());
 }
 
 /// Returns the additional time of a message just above the eager limit over one just below, minus a
 /// round trip.
-double handshake(Coordinator& coordinator, HostId peer, Size limit, Nanoseconds latency,
-                 Rate rate) {
+double handshake(Coordinator& coordinator, const Partner& partner, Size limit) {
   const Size above = limit + limit / 8;
-  const double bytes = static_cast<double>(above - limit) / rate.value() * 1e9;
-  const double more = echo_time(coordinator, peer, above) - echo_time(coordinator, peer, limit);
-  return std::max(more - bytes - 2 * static_cast<double>(latency), 0.0);
+  const double bytes = static_cast<double>(above - limit) / partner.speed.rate * 1e9;
+  const double more =
+      echo_time(coordinator, partner, above) - echo_time(coordinator, partner, limit);
+  return std::max(more - bytes - 2 * static_cast<double>(partner.latency), 0.0);
 }
 
-/// Returns the rate of a stream of surely eager messages, which tells how long to wait for larger
-/// ones.
-Rate rough_rate(Coordinator& coordinator, HostId peer) {
+/// Returns how fast surely eager messages go, which tells how long to wait for larger ones.
+Speed rough_speed(Coordinator& coordinator, HostId peer, Nanoseconds latency) {
+  constexpr std::size_t part = 16;       // messages
+  constexpr Nanoseconds slow_start = 10; // latencies: ten segments grow to 256 KB in five doublings
   const Burst burst{0, peer, 64, smallest_limit, 0};
   LiveProber prober(coordinator);
-  const auto flows = prober.transfer({&burst, 1}, "measuring the cost of messages");
-  return Rate(steady_rate(flows.front().arrivals, burst.size, 0).rate.value);
+  const auto arrivals = prober.transfer({&burst, 1}, "measuring the cost of messages")[0].arrivals;
+  const double rate = steady_rate(arrivals, burst.size, 0).rate.value;
+  double fastest = rate;
+  for (std::size_t i = 0; i + part < arrivals.size(); ++i) {
+    const auto took = std::max<Nanoseconds>(arrivals[i + part] - arrivals[i], 1);
+    fastest =
+        std::max(fastest, 1e9 * part * static_cast<double>(burst.size) / static_cast<double>(took));
+  }
+  return {rate, fastest, slow_start * latency};
 }
 
 } // namespace
@@ -233,16 +272,14 @@ Words find_eager_limit(const Channel& channel, const Words& words) {
 
 network::MessageCost measure_costs(Coordinator& coordinator, HostId peer, Nanoseconds latency) {
   network::MessageCost message;
-  const Rate rate = rough_rate(coordinator, peer);
-  if (const Size limit = eager_limit(coordinator, peer, latency, rate); limit > 0)
-    message.eager_limit = limit;
+  const Partner partner{peer, latency, rough_speed(coordinator, peer, latency)};
+  if (const Size limit = eager_limit(coordinator, partner); limit > 0) message.eager_limit = limit;
   if (message.eager_limit < largest_limit)
-    message.handshake =
-        coordinator.undilated(handshake(coordinator, peer, message.eager_limit, latency, rate));
+    message.handshake = coordinator.undilated(handshake(coordinator, partner, message.eager_limit));
   const Size large = std::min(large_message, message.eager_limit);
-  const auto on_wire = static_cast<Nanoseconds>(static_cast<double>(large) / rate.value() * 1e9);
-  const auto small = costs_at(coordinator, peer, ping_size, 2 * latency + 500'000);
-  const auto big = costs_at(coordinator, peer, large, 2 * (latency + on_wire) + 500'000);
+  const auto on_wire = partner.speed.on_wire(static_cast<double>(large));
+  const auto small = costs_at(coordinator, partner, ping_size, 2 * latency + 500'000);
+  const auto big = costs_at(coordinator, partner, large, 2 * (latency + on_wire) + 500'000);
   message.send = coordinator.undilated(small.send);
   message.receive = coordinator.undilated(small.receive);
   const double more = std::max(big.send + big.receive - small.send - small.receive, 0.0);

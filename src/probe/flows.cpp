@@ -141,12 +141,15 @@ void infer(Matrix<Rate>& bandwidth, const Sites& sites) {
     }
   if (all.empty()) return;
   const Rate any(median(all));
+  std::map<SitePair, Rate> usual;
+  for (const auto& [lane, rates] : lanes)
+    usual[lane] = Rate(median(rates));
   for (HostId from = 0; from < hosts; ++from)
     for (HostId to = 0; to < hosts; ++to) {
       if (from == to || bandwidth(from, to) != Rate(0)) continue;
-      const auto& lane = lanes[site(Arrow{from, to})];
+      const auto lane = usual.find(site(Arrow{from, to}));
       const Rate weaker = std::min(best_to(from, at(to)), best_from(at(from), to));
-      bandwidth(from, to) = weaker != Rate(0) ? weaker : lane.empty() ? any : Rate(median(lane));
+      bandwidth(from, to) = weaker != Rate(0) ? weaker : lane == usual.end() ? any : lane->second;
     }
 }
 

@@ -1,9 +1,14 @@
 #include "probe/latency.hpp"
 
+#include "probe/clock_offsets.hpp"
 #include "probe/outline.hpp"
 #include "probe/rounds.hpp"
+#include "probe/sites.hpp"
+#include "probe/unmet.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -30,10 +35,14 @@ struct PairReply {
   LibraryTime pong;
 };
 
+/// Whether the journal of an interrupted probe may have the result of a job.
+enum class Source { journal_or_live, live };
+
 /// Goes through rounds of pairs, each rank proceeding from one of its pairs to the next by itself:
 /// pairs stay disjoint, since a rank is in one at a time. @return by round, by pair
 std::vector<std::vector<PairReply>> go_through(Coordinator& coordinator,
-                                               std::span<const Round> rounds, Turn turn) {
+                                               std::span<const Round> rounds, Turn turn,
+                                               Source source = Source::journal_or_live) {
   Job job{{}, turn.budget * static_cast<Nanoseconds>(rounds.size()), "measuring latency", {}};
   for (int rank = 0; rank < coordinator.hosts(); ++rank)
     job.assignments.push_back({rank, begin(Command::latency)});
@@ -46,7 +55,7 @@ std::vector<std::vector<PairReply>> go_through(Coordinator& coordinator,
       add(first, second, true), add(second, first, false);
       job.key.insert(job.key.end(), {first, second});
     }
-  const auto replies = coordinator.run(job);
+  const auto replies = source == Source::live ? coordinator.run_live(job) : coordinator.run(job);
   std::vector<std::size_t> at(replies.size());
   std::vector<std::vector<PairReply>> result;
   for (const auto& round : rounds) {
@@ -63,13 +72,9 @@ std::vector<std::vector<PairReply>> go_through(Coordinator& coordinator,
 /// Records what pairs reported.
 class Record {
 public:
-  Record(const Coordinator& coordinator, bool shared_clock)
-      : offsets(static_cast<std::size_t>(coordinator.hosts())),
-        known(offsets.size(), false), latencies{Matrix<Estimate>(offsets.size(), {0, unknown}),
-                                                Matrix<double>(offsets.size()), shared_clock},
-        _halves(offsets.size()) {
-    known[0] = true;
-  }
+  Record(std::size_t hosts, bool shared_clock)
+      : latencies{Matrix<Estimate>(hosts, {0, unknown}), Matrix<double>(hosts), shared_clock},
+        _halves(hosts) {}
   void add(Pair pair, const PairReply& reply) {
     const auto [first, second] = pair;
     const auto& [ping, pong] = reply;
@@ -79,14 +84,13 @@ public:
     latencies.library(second, first) = pong.send + ping.library.receive;
     latencies.shared_clock &= ping.forward.value > 0 && ping.backward.value > 0;
     _halves(first, second) = {ping.round_trip.value / 2, ping.round_trip.error};
-    if (first == 0) set_offset(second, ping.offset);
-    if (second == 0) set_offset(first, -ping.offset);
+    meetings.push_back({pair, ping.offset, static_cast<Nanoseconds>(ping.round_trip.value)});
   }
   /// Returns half of each round trip if the clock isn't shared.
   [[nodiscard]] Latencies result() const {
     if (latencies.shared_clock) return latencies;
     Latencies halves = latencies;
-    const auto hosts = static_cast<HostId>(offsets.size());
+    const auto hosts = static_cast<HostId>(_halves.size());
     for (HostId a = 0; a < hosts; ++a)
       for (HostId b = 0; b < hosts; ++b) {
         if (_halves(a, b).value == 0) continue;
@@ -100,29 +104,48 @@ public:
   [[nodiscard]] double round_trip(Pair pair) const {
     return 2 * _halves(pair.first, pair.second).value;
   }
+  /// Returns half of each round trip, in both directions; zero: not measured.
+  [[nodiscard]] Matrix<Time> half_trips() const {
+    Matrix<Time> result(_halves.size());
+    for (const auto& [pair, offset, round_trip] : meetings)
+      result(pair.first, pair.second) = result(pair.second, pair.first) =
+          Time(0.5e-9 * static_cast<double>(round_trip));
+    return result;
+  }
 
-  std::vector<Nanoseconds> offsets;
-  std::vector<bool> known; // whether the offset is known
   Latencies latencies;
+  std::vector<Meeting> meetings;
 
 private:
-  void set_offset(HostId host, Nanoseconds offset) {
-    offsets[static_cast<std::size_t>(host)] = offset;
-    known[static_cast<std::size_t>(host)] = true;
-  }
   static constexpr double unknown = std::numeric_limits<double>::infinity();
   Matrix<Estimate> _halves;
 };
 
-void align_clocks_of(Coordinator& coordinator, const std::vector<bool>& known) {
-  for (HostId host = 1; host < coordinator.hosts(); ++host) {
-    if (known[static_cast<std::size_t>(host)]) continue;
-    const Round alone{{0, host}};
-    Turn turn;
-    turn.fewest = turn.most = fewest;
-    coordinator.offsets[static_cast<std::size_t>(host)] =
-        go_through(coordinator, {&alone, 1}, turn)[0][0].ping.offset;
+/// Returns the offsets of all hosts' clocks, by what is known of them, and by turns of hosts whose
+/// offset is known with others.
+std::vector<Nanoseconds> offsets_of(Coordinator& coordinator, ClockOffsets offsets, Source source) {
+  Turn turn;
+  turn.fewest = fewest, turn.most = most; // Without a budget it ends after the fewest.
+  for (Round round; !(round = next_to_align(offsets)).empty();) {
+    const auto replies = go_through(coordinator, {&round, 1}, turn, source);
+    for (std::size_t p = 0; p < round.size(); ++p)
+      offsets[index(round[p].second)] = *offsets[index(round[p].first)] + replies[0][p].ping.offset;
   }
+  std::vector<Nanoseconds> result;
+  for (const auto& offset : offsets)
+    result.push_back(*offset);
+  return result;
+}
+
+/// Sets the coordinator's offsets. Those of a journal's results are as old as these: clocks are
+/// compared once more before anything new is measured.
+void align(Coordinator& coordinator, std::span<const Meeting> meetings) {
+  const auto hosts = index(coordinator.hosts());
+  coordinator.offsets =
+      offsets_of(coordinator, clock_offsets(hosts, meetings), Source::journal_or_live);
+  coordinator.before_live = [&coordinator, hosts] {
+    coordinator.offsets = offsets_of(coordinator, clock_offsets(hosts, {}), Source::live);
+  };
 }
 
 /// Measures rounds of pairs, as many pairs at once as is set.
@@ -132,10 +155,13 @@ public:
       : _coordinator(coordinator), _deadline(coordinator.deadline(share)),
         // The following phases take time, too.
         _rounds_end(_deadline - (_deadline - coordinator.clock()) / 10), _all(std::move(all)),
-        _pairs(most_pairs()), _record(coordinator, shared_clock) {
+        _pairs(most_pairs()), _record(index(coordinator.hosts()), shared_clock) {
     // If time allows only some of them, they should not resemble each other.
     std::shuffle(_all.begin(), _all.end(), std::mt19937(seed)); // NOLINT(*-msc51-cpp): repeatable
-    _all.resize(affordable_rounds(_all.size(), coordinator.undilated(static_cast<double>(left()))));
+    const std::size_t affordable =
+        affordable_rounds(_all.size(), coordinator.undilated(static_cast<double>(left())));
+    _is_cut = affordable < _all.size();
+    _all.resize(affordable);
     _turn.fewest = fewest, _turn.most = most, _turn.one_way = shared_clock ? 1 : 0;
   }
 
@@ -155,6 +181,7 @@ private:
     return std::ranges::max(_all, {}, &Round::size).size();
   }
   void measure(std::size_t first, std::size_t last);
+  void meet_sites();
   [[nodiscard]] double round_trip_alone(Pair pair);
   [[nodiscard]] double disturbance(std::span<const Round> rounds);
   [[nodiscard]] Latencies result();
@@ -162,7 +189,8 @@ private:
   Coordinator& _coordinator;
   Nanoseconds _deadline, _rounds_end;
   std::vector<Round> _all;
-  std::size_t _pairs; ///< at once
+  bool _is_cut = false; ///< whether time allows only some of all rounds
+  std::size_t _pairs;   ///< at once
   Turn _turn;
   Record _record;
 };
@@ -207,7 +235,26 @@ Latencies LatencyProbe::measure_undisturbed() {
     _coordinator.report.note("pairs measured at once: " + std::to_string(_pairs) + " of " +
                              std::to_string(most_pairs()) + ", since more disturb each other");
   measure(first, _all.size());
+  if (_is_cut) meet_sites();
   return result();
+}
+
+/// Measures pairs of sites that haven't met in the rounds that time allowed, which may be parts of
+/// one site. Goes on for a while even if time is over, since all that follows rests on the sites.
+void LatencyProbe::meet_sites() {
+  Turn turn = _turn;
+  turn.least = turn.budget = 0;
+  std::size_t beyond = 0; // rounds since time was over
+  for (;;) {
+    const auto latency = _record.half_trips();
+    const auto sites = find_sites(latency);
+    const Round round = unmet(latency, sites);
+    const auto most_beyond = 2 * static_cast<std::size_t>(std::bit_width(sites.size()));
+    if (round.empty() || (left() == 0 && ++beyond > most_beyond)) return;
+    const auto replies = go_through(_coordinator, {&round, 1}, turn);
+    for (std::size_t p = 0; p < round.size(); ++p)
+      _record.add(round[p], replies[0][p]);
+  }
 }
 
 double LatencyProbe::round_trip_alone(Pair pair) {
@@ -248,8 +295,7 @@ Latencies LatencyProbe::result() {
   result.repeated = differences.size();
   result.disturbance = differences.empty() ? 0 : median(differences);
   if (result.shared_clock) return result;
-  _coordinator.offsets = _record.offsets;
-  align_clocks_of(_coordinator, _record.known);
+  align(_coordinator, _record.meetings);
   return result;
 }
 
@@ -265,8 +311,6 @@ Latencies measure_latency(Coordinator& coordinator, bool shared_clock, std::vect
   return LatencyProbe(coordinator, shared_clock, std::move(all), share).measure();
 }
 
-void align_clocks(Coordinator& coordinator) {
-  align_clocks_of(coordinator, std::vector<bool>(coordinator.offsets.size(), false));
-}
+void align_clocks(Coordinator& coordinator) { align(coordinator, {}); }
 
 } // namespace thalweg::probe

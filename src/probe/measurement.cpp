@@ -62,26 +62,59 @@ Nanoseconds farthest(const Latencies& latencies, HostId hosts) {
   return longest;
 }
 
-/// Gives pairs that never met the median of the same sites; the error stays infinite.
-void infer_latency(Latencies& latencies, const Sites& sites) {
-  const SiteOf site(sites);
+/// What is usual between two sites, in nanoseconds.
+struct Lane {
+  double latency = 0, library = 0;
+};
+
+/// Returns the medians of the pairs that met, by their sites.
+std::map<SitePair, Lane> usual_lanes(const Latencies& latencies, const SiteOf& site) {
   const auto hosts = static_cast<HostId>(site.hosts());
-  const auto lane = [&](HostId from, HostId to) { return site(Arrow{from, to}); };
   std::map<SitePair, std::vector<double>> seen, library;
   for (HostId from = 0; from < hosts; ++from)
     for (HostId to = 0; to < hosts; ++to) {
       if (latencies.one_way(from, to).value == 0) continue;
-      seen[lane(from, to)].push_back(latencies.one_way(from, to).value);
-      library[lane(from, to)].push_back(latencies.library(from, to));
+      const auto lane = site(Arrow{from, to});
+      seen[lane].push_back(latencies.one_way(from, to).value);
+      library[lane].push_back(latencies.library(from, to));
     }
+  std::map<SitePair, Lane> lanes;
+  for (auto& [lane, values] : seen)
+    lanes[lane] = {median(std::move(values)), median(std::move(library[lane]))};
+  return lanes;
+}
+
+/// Returns what to expect between two sites that never met: the shortest path over a third one, or,
+/// without any, the longest of all that is known. O(sites).
+Lane detour(const std::map<SitePair, Lane>& lanes, SitePair wanted, std::size_t sites) {
+  const auto longest =
+      std::ranges::max_element(lanes, {}, [](const auto& entry) { return entry.second.latency; });
+  Lane best;
+  for (std::size_t over = 0; over < sites; ++over) {
+    const auto there = lanes.find({wanted.first, over}), on = lanes.find({over, wanted.second});
+    if (there == lanes.end() || on == lanes.end()) continue;
+    const double latency = there->second.latency + on->second.latency;
+    if (best.latency == 0 || latency < best.latency) best = {latency, there->second.library};
+  }
+  return best.latency > 0 ? best : longest->second;
+}
+
+/// Gives pairs that never met the median of the same sites; the error stays infinite.
+void infer_latency(Latencies& latencies, const Sites& sites) {
+  const SiteOf site(sites);
+  const auto hosts = static_cast<HostId>(site.hosts());
+  const auto met = usual_lanes(latencies, site);
+  auto lanes = met;
   for (HostId from = 0; from < hosts; ++from)
     for (HostId to = 0; to < hosts; ++to) {
       auto& value = latencies.one_way(from, to).value;
       if (from == to || value != 0) continue;
-      // If no pair of two sites met, they count as far apart as the first known two.
-      const auto known = seen.contains(lane(from, to)) ? lane(from, to) : seen.rbegin()->first;
-      value = median(seen[known]);
-      latencies.library(from, to) = median(library[known]);
+      const auto sites_of = site(Arrow{from, to});
+      auto lane = lanes.find(sites_of);
+      if (lane == lanes.end())
+        lane = lanes.emplace(sites_of, detour(met, sites_of, sites.size())).first;
+      value = lane->second.latency;
+      latencies.library(from, to) = lane->second.library;
     }
 }
 

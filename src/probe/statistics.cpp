@@ -79,7 +79,7 @@ void LowQuantile::add(Nanoseconds sample) {
 }
 
 Estimate LowQuantile::estimate() const {
-  assert(!_sorted.empty());
+  if (_sorted.empty()) return {0, std::numeric_limits<double>::infinity()};
   const auto n = _sorted.size();
   const auto at = static_cast<std::size_t>(low * static_cast<double>(n - 1));
   const auto upper = std::min(upper_rank(n), n - 1);

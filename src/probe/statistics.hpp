@@ -28,7 +28,7 @@ class LowQuantile {
 public:
   void add(Nanoseconds sample);
   [[nodiscard]] std::size_t count() const { return _sorted.size(); }
-  /// Returns nanoseconds; needs at least one sample.
+  /// Returns nanoseconds; without any sample 0, with an infinite error.
   [[nodiscard]] Estimate estimate() const;
   /// Whether there are at least `minimum` samples, and the interval is at most ± `tolerance`.
   [[nodiscard]] bool tight(std::size_t minimum, double tolerance) const;

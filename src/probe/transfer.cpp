@@ -12,6 +12,9 @@ namespace {
 /// of what each flow gets alone. TCP's own buffers hold what is in flight.
 constexpr std::size_t ahead = 4;
 
+/// Receives of a burst that are posted at the same time: more than arrive between two looks.
+constexpr std::size_t most_receives = 256;
+
 /// One end of a burst.
 struct Stream {
   Burst burst;
@@ -27,13 +30,14 @@ struct Stream {
   [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>(burst.count); }
   [[nodiscard]] bool finished() const { return completed == count(); }
   [[nodiscard]] bool may_post() const {
+    if (receives && requests.size() >= completed + most_receives) return false;
     return requests.size() < count() && (stop == 0 || requests.size() < completed + ahead);
   }
   /// Posts the next message. After the time to stop the others are empty, since the receiver
   /// expects as many.
   void post(const Channel& channel) {
     const auto lane = static_cast<int>(id);
-    const auto at = static_cast<std::int64_t>(requests.size()) * burst.size;
+    const auto at = static_cast<std::int64_t>(requests.size() % most_receives) * burst.size;
     const Size size = stop != 0 && now() > stop ? 0 : burst.size;
     requests.push_back(
         receives ? channel.post_receive(buffer.data() + at, burst.size, peer, Tag::stream, lane)
@@ -62,8 +66,8 @@ std::vector<Stream> streams_of(const Words& order, int rank) {
     stream.burst = extract<Burst>(order, at);
     stream.receives = stream.burst.to == rank;
     stream.peer = static_cast<int>(stream.receives ? stream.burst.from : stream.burst.to);
-    const auto messages = stream.receives ? stream.burst.count : 1;
-    stream.buffer.resize(static_cast<std::size_t>(messages * stream.burst.size));
+    const auto messages = stream.receives ? std::min(stream.count(), most_receives) : 1;
+    stream.buffer.resize(messages * static_cast<std::size_t>(stream.burst.size));
     streams.push_back(std::move(stream));
   }
   return streams;

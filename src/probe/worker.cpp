@@ -6,6 +6,8 @@
 #include "probe/ping_pong.hpp"
 #include "probe/transfer.hpp"
 
+#include <limits>
+
 namespace thalweg::probe {
 namespace {
 
@@ -44,10 +46,12 @@ Words carry_out(const Channel& channel, const Words& order) {
 int silent_peer(const Words& reply) { return static_cast<int>(reply.front()); }
 
 void serve(const Channel& channel) {
+  // Rank 0 may wait for others first; the watchdog ends a rank that is waited for in vain.
+  constexpr auto never = std::numeric_limits<Nanoseconds>::max();
   for (;;) {
     const auto order = channel.receive(0, Tag::order);
     if (static_cast<Command>(order.front()) == Command::stop) return;
-    channel.send(0, Tag::reply, carry_out(channel, order));
+    channel.send(0, Tag::reply, carry_out(channel, order), never);
   }
 }
 

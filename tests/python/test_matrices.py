@@ -146,6 +146,12 @@ DIGITS = "9" * 5000
         ("a.csv", "from,to\n0,1\n", "neither messages nor bytes"),
         ("a.csv", "from,to,bytes\n0,-1,4\n", "line 2: '-1' is no rank"),
         ("a.csv", "from,to,bytes\n0,1\n", "line 2: has 2 columns"),
+        ("a.csv", "from,to,bytes\n\n\n0,1,5\n1,x,5\n", "line 5: 'x' is no rank"),
+        (
+            "a.csv",
+            "from,to,bytes,size\n0,1,5,5\n",
+            "columns 'bytes' and 'size' may both be its bytes",
+        ),
         ("a.csv", "from,to,bytes\n0,99999999,4\n", "too many"),
         ("a.mtx", "3 3 1\n1 2 5\n", "must begin with %%MatrixMarket"),
         ("a.mtx", "%%MatrixMarket matrix coordinate complex general\n", "complex"),

@@ -113,7 +113,9 @@ def test_lines_that_are_no_events_do_not_disturb(stage: Path) -> None:
 
 def test_hosts_are_launched_in_the_order_of_the_base(stage: Path) -> None:
     base = stage / "base.json"
-    base.write_text(json.dumps(NETWORK))
+    net = networks.even_network(2, 1e-3, 1e8)
+    net.hosts = [networks.Host("a"), networks.Host("b")]
+    networks.write(net, base)
     launcher = launcher_that(stage, f'echo "$@" > {stage}/arguments\n{say(STARTED + END)}')
     probe.run([Host("b"), Host("a")], stage / "net.json", launcher, base=base)
     arguments = (stage / "arguments").read_text()
@@ -121,9 +123,20 @@ def test_hosts_are_launched_in_the_order_of_the_base(stage: Path) -> None:
     assert f"--base {base}" in arguments
 
 
+def test_networks_are_written_and_taken_as_cbor(stage: Path) -> None:
+    made = networks.even_network(2, 1e-3, 1e8)
+    event = json.dumps({"event": "network", "text": networks.to_json(made)})
+    names = [host.name for host in made.hosts]
+    hosts, output = [Host(name) for name in names], stage / "net.cbor"
+    started = "\n".join(json.dumps({"event": "started", "host": name}) for name in names)
+    probe.run(hosts, output, launcher_that(stage, say(f"{started}\n{event}")))
+    assert networks.to_json(networks.read(output)) == networks.to_json(made)
+    assert probe.in_order_of(output, hosts[::-1]) == hosts
+
+
 def test_a_base_that_is_no_network(stage: Path) -> None:
     (stage / "base.json").write_text("{}")
-    with pytest.raises(UserError, match=r"base\.json: not a network file"):
+    with pytest.raises(UserError, match=r"base\.json.*; or probe without --base"):
         probe.run(HOSTS, stage / "n", launcher_that(stage, ""), base=stage / "base.json")
 
 

@@ -135,6 +135,18 @@ def test_outgoing_and_incoming_pairs_are_judged_apart(
     assert {row["host"] for row in rows} == {"n3"}
 
 
+def test_an_hour_that_was_slow_on_few_days_is_not_named() -> None:
+    known = history(2, in_the_afternoon(0.2), all_pairs)
+    assert not [line for line in told(known) if "slowest" in line]
+    once = history(7, lambda pair, hour: 0.2 if "n3" in pair and hour == 60 else 1, all_pairs)
+    assert not [line for line in told(once) if "slowest" in line]
+
+
+def test_a_host_that_has_become_slow_for_good_is_not_slow_at_an_hour() -> None:
+    known = history(10, lambda pair, hour: 0.3 if "n3" in pair and hour >= 138 else 1, all_pairs)
+    assert not [line for line in told(known) if "slowest" in line]
+
+
 # Changes -----------------------------------------------------------------------------------------
 
 

@@ -88,7 +88,10 @@ def _check_network(path: Path) -> None:
 
 
 def _of_runs(folders: Sequence[Path], network: Path | None, hosts: str | None) -> Page:
-    sides = [_side(folder, network, hosts) for folder in folders]
+    names = _names(folders)
+    sides = [
+        _side(folder, name, network, hosts) for folder, name in zip(folders, names, strict=True)
+    ]
     if len(sides) == 2:
         return comparison.page(sides[0][0], sides[1][0])
     side, why_not = sides[0]
@@ -111,19 +114,29 @@ def _summary(folder: Path) -> tuple[dict[str, Any] | None, list[str]]:
         return None, [f"Which plans raced or changed can't be said: {error}."]
 
 
-def _side(folder: Path, network: Path | None, hosts: str | None) -> tuple[Side, str]:
+def _names(folders: Sequence[Path]) -> list[str]:
+    """Returns the folders' own names, with as many of the folders above as tell them apart."""
+    whole = [folder.resolve().parts for folder in folders]
+    for count in range(1, max(map(len, whole))):
+        names = [str(Path(*parts[-count:])) for parts in whole]
+        if len({*names}) == len(names):
+            return names
+    return [str(folder) for folder in folders]
+
+
+def _side(folder: Path, name: str, network: Path | None, hosts: str | None) -> tuple[Side, str]:
     """Returns what a folder has, and why there are no events."""
     recorded = record.read(folder) if (folder / "run.json").is_file() else None
     if recorded is not None and not any(folder.glob("rank-*.events")):
-        return Side(folder.name, recorded, None), ""
+        return Side(name, recorded, None), ""
     found: Run | None = None
     try:
         found = runs.read(folder, network, hosts)
     except UserError as error:
         if recorded is None:
             raise
-        return Side(folder.name, recorded, None), f"The events can't be used: {error}."
-    return Side(folder.name, recorded, found), ""
+        return Side(name, recorded, None), f"The events can't be used: {error}."
+    return Side(name, recorded, found), ""
 
 
 def _results(path: Path) -> list[dict[str, Any]]:

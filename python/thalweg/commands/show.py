@@ -113,9 +113,11 @@ def command(
         if len(views) != 1:
             raise UserError("--picture draws one view: ask for one --matrix, or for --hierarchy")
         picture.write(drawn, picture.svg(found, views[0], grouping.build(found)))
+    if json:
+        file = {"file": str(drawn)} if drawn else {}
+        console.show_json(network_text.as_json(found, grouping) | file)
+    elif drawn:
         console.show(f"written to {drawn}")
-    elif json:
-        console.show_json(network_text.as_json(found, grouping))
     else:
         console.show(*network_text.parts(found, subject, views, grouping))
     return 0

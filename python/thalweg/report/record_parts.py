@@ -61,11 +61,17 @@ def calls(run: record.Run) -> Block:
             ("native, predicted", "time"),
             ("limit", "time"),
         ],
-        [(*row[:2], round(row[2]), *row[3:]) for row in rows],
+        [(*row[:2], _short(row[2]), *row[3:]) for row in rows],
         note="Times are from a rank's entry to its exit, waiting for late ranks included. Sizes "
         "are "
         "grouped by powers of two.",
     )
+
+
+def _short(calls: float) -> float:
+    """Returns a mean number of calls, which may be less than one, without digits that say
+    nothing."""
+    return round(calls, 2 if calls < 10 else None)
 
 
 def _plan(run: record.Run, key: np.void) -> str:
@@ -112,6 +118,7 @@ def time_by_rank(run: record.Run, rows: Bins) -> list[Block]:
     names = [run.name_of("collectives", kind) for kind in kinds]
     per_rank = spent.sum(axis=1)
     order = [rank for rank in np.argsort(-per_rank, kind="stable") if here[rank]]
+    left_out = len(order) - len(_ends(order))
     what = "" if rows.single else " Means over the ranks of a row."
     return [
         elements.heatmap(
@@ -137,6 +144,7 @@ def time_by_rank(run: record.Run, rows: Bins) -> list[Block]:
             ],
             keys=[f"{rows.of[rank]}," for rank in _ends(order)],
             link="ranks",
+            note=f"{left_out} ranks in between are left out." if left_out else "",
         ),
     ]
 

@@ -112,9 +112,14 @@ def _spent(run: record.Run, found: Costs) -> list[str]:
     share = f" ({100 * found.collectives / found.wall:.0f} %)" if found.wall else ""
     return [
         f"{command}: {where}. A rank spent {_time(found.collectives)}{share}{whole} in "
-        f"{plural(round(found.calls), 'collective call')} on average, of which "
-        f"{round(found.planned_calls)} were planned."
+        f"{_count(found.calls)} collective call{'s' * (found.calls != 1)} on average, of which "
+        f"{_count(found.planned_calls)} were planned."
     ]
+
+
+def _count(calls: float) -> str:
+    """Prints a mean number of calls, which may be less than one."""
+    return f"{calls:,.0f}" if calls >= 10 else f"{calls:.2g}"
 
 
 def _command(run: record.Run) -> str:
@@ -211,7 +216,7 @@ def facts(found: Costs, findings: Findings | None) -> list[tuple[str, str, str]]
         (
             "Planned",
             f"{100 * found.planned_calls / found.calls:.0f} %" if found.calls else "-",
-            f"of {round(found.calls):,} calls of a rank",
+            f"of {_count(found.calls)} calls of a rank",
         )
     )
     if findings and findings.verdict.total_ns:

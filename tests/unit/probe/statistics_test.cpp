@@ -1,3 +1,4 @@
+#include "probe/pace.hpp"
 #include "probe/statistics.hpp"
 
 #include <cmath>
@@ -165,4 +166,20 @@ TEST_CASE("rates of flows of which few messages arrive together") {
   const auto each = crowd_rates(flows, 5'000'000).each;
   CHECK(each[0].value() == Approx(1e6).epsilon(1e-3));
   CHECK(each[1].value() == Approx(1e7).epsilon(1e-3));
+}
+
+TEST_CASE("without samples a latency isn't known") {
+  const LowQuantile none;
+  CHECK(none.estimate().value == 0);
+  CHECK(std::isinf(none.estimate().error));
+  CHECK(!none.tight(1, 0.5));
+}
+
+TEST_CASE("a stream's messages are of some size even if nothing is sent eagerly") {
+  for (const Size eager_limit : {0, 1, 4096, 1 << 20}) {
+    const auto pace = pace_for(1e6, eager_limit);
+    CHECK(pace.size > 0);
+    CHECK(pace.count * pace.size >= 1'000'000);
+    CHECK(pace.count < 2000);
+  }
 }
