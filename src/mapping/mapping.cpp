@@ -156,6 +156,15 @@ private:
   RefineOptions _options;
 };
 
+/// Returns the placement of least cost, the first of those that cost the same.
+Placement cheapest(const Problem& problem, std::vector<Placement> all) {
+  const HostCosts costs(problem, HostCosts::Pairs::on_demand);
+  std::vector<double> total;
+  for (const Placement& each : all)
+    total.push_back(State(problem, costs, each).total());
+  return std::move(all[index(std::ranges::min_element(total) - total.begin())]);
+}
+
 /// Searches, for each site by itself if the network has very many hosts.
 std::vector<Placement> searched(const Problem& problem, const MapOptions& options,
                                 std::size_t most) {
@@ -164,8 +173,7 @@ std::vector<Placement> searched(const Problem& problem, const MapOptions& option
     if (std::optional<Placement> found = by_sites(problem, search)) {
       std::vector<Placement> all = simple(problem, options.seed);
       all.push_back(std::move(*found));
-      return {*std::ranges::min_element(
-          all, {}, [&](const Placement& each) { return cost(problem, each).total(); })};
+      return {cheapest(problem, std::move(all))};
     }
   return Search(problem, options).run(most);
 }

@@ -116,7 +116,7 @@ double distance(const Problem& problem, const HostCosts& costs, HostId a, HostId
   const Communication& all = problem.communication;
   const bool silent = all.messages() <= 0 && all.bytes() <= 0;
   const double messages = silent ? 1 : all.messages(), bytes = silent ? 1 : all.bytes();
-  const HostCosts::Pair &out = costs(a, b), &back = costs(b, a);
+  const HostCosts::Pair out = costs(a, b), back = costs(b, a);
   return 0.5 * (messages * (out.message + back.message) + bytes * (out.byte + back.byte));
 }
 
