@@ -1,6 +1,7 @@
 #include "mapping/mapping.hpp"
 
 #include "mapping/groups.hpp"
+#include "mapping/part.hpp"
 #include "mapping/refine.hpp"
 #include "mapping/scotch.hpp"
 #include "mapping/sites.hpp"
@@ -198,22 +199,8 @@ Placement by_scotch(const Problem& problem) {
   return std::move(*found);
 }
 
-} // namespace
-
-std::int64_t usual_moves(const Problem& problem) {
-  const std::int64_t ranks = problem.ranks();
-  if (ranks <= 16) return 30'000; // hardly take any time
-  return ranks <= 256 ? 2000 + 56 * ranks : std::min<std::int64_t>(400 * ranks, 600'000);
-}
-
-Placement place(const Problem& problem, const MapOptions& options) {
-  return finalists(problem, options, 1).front();
-}
-
-std::vector<Placement> finalists(const Problem& given, const MapOptions& options,
-                                 std::size_t most) {
-  validate(given);
-  const Problem problem = with_waits(given);
+/// Places by any method.
+std::vector<Placement> placed(const Problem& problem, const MapOptions& options, std::size_t most) {
   switch (options.method) {
   case Method::thalweg:
     return searched(problem, options, std::max<std::size_t>(1, most));
@@ -230,6 +217,30 @@ std::vector<Placement> finalists(const Problem& given, const MapOptions& options
     return {by_scotch(problem)};
   }
   return {};
+}
+
+} // namespace
+
+std::int64_t usual_moves(const Problem& problem) {
+  const std::int64_t ranks = problem.ranks();
+  if (ranks <= 16) return 30'000; // hardly take any time
+  return ranks <= 256 ? 2000 + 56 * ranks : std::min<std::int64_t>(400 * ranks, 600'000);
+}
+
+Placement place(const Problem& problem, const MapOptions& options) {
+  return finalists(problem, options, 1).front();
+}
+
+std::vector<Placement> finalists(const Problem& given, const MapOptions& options,
+                                 std::size_t most) {
+  validate(given);
+  Problem problem = with_waits(given);
+  if (std::ranges::count(problem.slots, 0) == 0) return placed(problem, options, most);
+  const UsableHosts usable(std::move(problem));
+  std::vector<Placement> found = placed(usable.problem(), options, most);
+  for (Placement& each : found)
+    each = usable.in_whole(each);
+  return found;
 }
 
 } // namespace thalweg::mapping
