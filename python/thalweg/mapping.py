@@ -172,7 +172,10 @@ def cost_of(
     previous: Sequence[int] | None = None,
     migration: float = 0.0,
 ) -> Cost:
-    """Returns the cost of any placement. Raises UserError if it doesn't fit."""
+    """Returns the cost of any placement, collectives estimated as if ranks could be on all hosts.
+
+    Raises UserError if it doesn't fit.
+    """
     slots = [matrix.ranks] * len(network.hosts)
     setting = _setting(network, matrix, slots, calls, cost, {}, previous, migration)
     return _core.cost(network, setting, placement)

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <utility>
 
 namespace thalweg::mapping {
 namespace {
@@ -71,25 +73,19 @@ double seconds_for(const Crossing& bytes, const Crossing& rate) {
   return std::max(bytes.out / rate.out, bytes.in / rate.in);
 }
 
-/// Returns the mean over all libraries of what a message costs its ends; 0 if nothing is known.
-double mean_message_cost(const Network& network) {
-  double sum = 0;
-  for (const auto& [library, cost] : network.message_costs)
-    sum += (cost.send + cost.receive).value();
-  return network.message_costs.empty() ? 0
-                                       : sum / static_cast<double>(network.message_costs.size());
-}
-
 /// The most hosts of a site of which all pairs count; with more of them each host's mean does.
 constexpr std::size_t most_pairs_of_hosts = 16;
 
 } // namespace
 
 Collectives::Collectives(const Problem& problem, const Placement& placement)
-    : _problem(&problem), _message_cost(mean_message_cost(problem.network)) {
+    : Collectives(problem, placement, tables_for(problem)) {}
+
+Collectives::Collectives(const Problem& problem, const Placement& placement,
+                         std::shared_ptr<const SiteTables> tables)
+    : _problem(&problem), _tables(std::move(tables)) {
   if (problem.calls.empty()) return;
-  describe_hosts();
-  describe_sites();
+  assert(_tables);
   std::map<std::vector<Rank>, std::size_t> known;
   _of_rank.resize(index(problem.ranks()));
   for (const Call& call : problem.calls) {
@@ -117,55 +113,6 @@ Collectives::Collectives(const Problem& problem, const Placement& placement)
     each.seconds = seconds(each, each.shares, {}, placement);
     _total += each.seconds;
   }
-}
-
-void Collectives::describe_hosts() {
-  const Network& network = _problem->network;
-  const std::size_t hosts = network.hosts.size();
-  _site_of.assign(hosts, 0);
-  for (std::size_t site = 0; site < network.sites.size(); ++site)
-    for (const HostId host : network.sites[site])
-      _site_of[index(host)] = static_cast<std::int32_t>(site);
-  for (HostId host = 0; host < network.size(); ++host) {
-    double latency = 0, out = 0, in = 0, others = 0;
-    for (HostId other = 0; other < network.size(); ++other)
-      if (other != host && _site_of[index(other)] == _site_of[index(host)]) {
-        latency += network.latency(host, other).value();
-        out = std::max(out, network.bandwidth(host, other).value());
-        in = std::max(in, network.bandwidth(other, host).value());
-        ++others;
-      }
-    const network::Host& ports = network.hosts[index(host)];
-    const auto rate = [&](units::Rate port, double pair) {
-      return std::isfinite(port.value()) || pair == 0 ? port.value() : pair;
-    };
-    _latency.push_back(others > 0 ? latency / others : 0);
-    _out_rate.push_back(rate(ports.egress, out));
-    _in_rate.push_back(rate(ports.ingress, in));
-  }
-}
-
-void Collectives::describe_sites() {
-  const Network& network = _problem->network;
-  const std::size_t count = std::max<std::size_t>(1, network.sites.size());
-  const network::TrunkSets trunks(network);
-  _site_latency = network::Matrix<double>(count);
-  _site_rate = network::Matrix<double>(count);
-  _has_trunk = network::Matrix<char>(count);
-  for (std::size_t a = 0; a < network.sites.size(); ++a)
-    for (std::size_t b = 0; b < network.sites.size(); ++b) {
-      if (a == b) continue;
-      const HostId from = network.sites[a].front(), to = network.sites[b].front();
-      const auto at = static_cast<HostId>(a), other = static_cast<HostId>(b);
-      _site_latency(at, other) = network.latency(from, to).value();
-      _site_rate(at, other) = network.bandwidth(from, to).value();
-      double least = std::numeric_limits<double>::infinity();
-      for (const std::int32_t trunk : trunks.between(from, to))
-        least = std::min(least, network.trunks[index(trunk)].capacity.value());
-      if (!std::isfinite(least)) continue;
-      _has_trunk(at, other) = 1;
-      _site_rate(at, other) = least;
-    }
 }
 
 double Collectives::change(std::span<const Move> moves, const Placement& placement) {
@@ -234,7 +181,7 @@ double Collectives::latency_inside(std::span<const Share> shares) const {
   double sum = 0;
   if (shares.size() > most_pairs_of_hosts) {
     for (const Share& each : shares)
-      sum += _latency[index(each.host)];
+      sum += _tables->latency[index(each.host)];
     return sum / static_cast<double>(shares.size());
   }
   for (const Share& a : shares)
@@ -246,12 +193,12 @@ double Collectives::latency_inside(std::span<const Share> shares) const {
 std::vector<Collectives::SiteShare> Collectives::sites_of(std::span<const Share> shares) const {
   std::vector<Share> by_site(shares.begin(), shares.end());
   std::ranges::stable_sort(by_site, {},
-                           [&](const Share& each) { return _site_of[index(each.host)]; });
+                           [&](const Share& each) { return _tables->site_of[index(each.host)]; });
   std::vector<SiteShare> sites;
   for (std::size_t first = 0, last = 0; first < by_site.size(); first = last) {
-    const std::int32_t site = _site_of[index(by_site[first].host)];
+    const std::int32_t site = _tables->site_of[index(by_site[first].host)];
     double ranks = 0;
-    for (; last < by_site.size() && _site_of[index(by_site[last].host)] == site; ++last)
+    for (; last < by_site.size() && _tables->site_of[index(by_site[last].host)] == site; ++last)
       ranks += by_site[last].count;
     const auto inside = std::span(by_site).subspan(first, last - first);
     const double latency = inside.size() < 2 ? 0 : latency_inside(inside);
@@ -261,7 +208,8 @@ std::vector<Collectives::SiteShare> Collectives::sites_of(std::span<const Share>
     for (const SiteShare& b : sites) {
       if (a.site == b.site) continue;
       const auto rate = [&](std::int32_t from, std::int32_t to) {
-        return (_has_trunk(from, to) ? 1 : std::min(a.hosts, b.hosts)) * _site_rate(from, to);
+        return (_tables->has_trunk(from, to) ? 1 : std::min(a.hosts, b.hosts)) *
+               _tables->rate(from, to);
       };
       a.rate = {std::max(a.rate.out, rate(a.site, b.site)),
                 std::max(a.rate.in, rate(b.site, a.site))};
@@ -274,24 +222,25 @@ Collectives::Latencies Collectives::latencies_of(std::span<const SiteShare> site
   double between = 0;
   for (const SiteShare& a : sites) {
     const auto hosts = static_cast<std::size_t>(a.hosts);
-    inside.tree = std::max(inside.tree, tree_latency(hosts, a.latency, _message_cost));
-    inside.order = std::max(inside.order, levels(hosts) * (a.latency + _message_cost));
+    inside.tree = std::max(inside.tree, tree_latency(hosts, a.latency, _tables->message_cost));
+    inside.order = std::max(inside.order, levels(hosts) * (a.latency + _tables->message_cost));
     for (const SiteShare& b : sites)
-      if (a.site != b.site) between = std::max(between, _site_latency(a.site, b.site));
+      if (a.site != b.site) between = std::max(between, _tables->between(a.site, b.site));
   }
-  return {inside.tree + tree_latency(sites.size(), between, _message_cost),
-          inside.order + levels(sites.size()) * (between + _message_cost)};
+  return {inside.tree + tree_latency(sites.size(), between, _tables->message_cost),
+          inside.order + levels(sites.size()) * (between + _tables->message_cost)};
 }
 
 double Collectives::slowest(const Call& call, double ranks, HostId root_host,
                             std::span<const Share> shares, std::span<const SiteShare> sites) const {
   double slowest = 0;
   for (const Share& each : shares)
-    slowest =
-        std::max(slowest, seconds_for(crossing(call, each.count, ranks, each.host == root_host),
-                                      {_out_rate[index(each.host)], _in_rate[index(each.host)]}));
+    slowest = std::max(
+        slowest,
+        seconds_for(crossing(call, each.count, ranks, each.host == root_host),
+                    {_tables->out_rate[index(each.host)], _tables->in_rate[index(each.host)]}));
   if (sites.size() < 2) return slowest;
-  const std::int32_t root_site = _site_of[index(root_host)];
+  const std::int32_t root_site = _tables->site_of[index(root_host)];
   for (const SiteShare& each : sites)
     slowest = std::max(
         slowest, seconds_for(crossing(call, each.ranks, ranks, each.site == root_site), each.rate));

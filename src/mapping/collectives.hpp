@@ -1,8 +1,9 @@
 #pragma once
 
 #include "mapping/problem.hpp"
-#include "network/matrix.hpp"
+#include "mapping/site_tables.hpp"
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -22,10 +23,13 @@ struct Crossing {
 /// over the hosts, twice for a barrier; and the bytes of the busiest host or site: what must leave
 /// or enter it, over the capacity of its port or trunk in that direction, twice for an allreduce.
 /// The bytes are lower bounds of any algorithm. Scans take ceil(log2) of each. Ranks of one host
-/// take no time.
+/// take no time. Hosts without slots don't count (site_tables.hpp).
 class Collectives {
 public:
   Collectives(const Problem& problem, const Placement& placement);
+  /// @param tables those of the problem's network and slots; null only if there are no calls
+  Collectives(const Problem& problem, const Placement& placement,
+              std::shared_ptr<const SiteTables> tables);
 
   /// Returns the seconds of all calls, for a rank.
   [[nodiscard]] double total() const { return _total; }
@@ -60,8 +64,6 @@ private:
     double seconds = 0;
   };
 
-  void describe_hosts();
-  void describe_sites();
   /// Whether the moves leave as many ranks on each host, and each root where it is.
   [[nodiscard]] static bool stays(const Communicator& communicator, std::span<const Share> shares,
                                   std::span<const Move> moves);
@@ -85,13 +87,8 @@ private:
 
   const Problem* _problem;
   std::vector<Communicator> _communicators;
-  std::vector<std::vector<std::size_t>> _of_rank;    ///< communicators
-  std::vector<std::int32_t> _site_of;                ///< by host
-  std::vector<double> _latency;                      ///< by host: mean within its site
-  std::vector<double> _out_rate, _in_rate;           ///< by host: bytes per second
-  double _message_cost = 0;                          ///< seconds that a message takes its ends
-  network::Matrix<double> _site_latency, _site_rate; ///< between sites; of one flow, or the trunk's
-  network::Matrix<char> _has_trunk;
+  std::vector<std::vector<std::size_t>> _of_rank; ///< communicators
+  std::shared_ptr<const SiteTables> _tables;
   double _total = 0;
 };
 

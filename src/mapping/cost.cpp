@@ -22,19 +22,12 @@ std::vector<std::int32_t> sites_of_hosts(const Network& network) {
 
 } // namespace
 
-HostCosts::HostCosts(const Problem& problem)
-    : _hosts(problem.network.size()), _pairs(problem.network.hosts.size()),
-      _trunks(problem.network) {
+HostCosts::HostCosts(const Problem& problem, Pairs pairs)
+    : _network(&problem.network), _hosts(problem.network.size()), _metric(problem.metric),
+      _trunks(problem.network), _tables(tables_for(problem)) {
   const Network& network = problem.network;
-  const bool latency = problem.metric != Metric::bandwidth;
-  const bool bytes = problem.metric != Metric::latency;
-  for (HostId from = 0; from < _hosts; ++from)
-    for (HostId to = 0; to < _hosts; ++to)
-      if (from != to)
-        _pairs(from, to) = {latency ? network.latency(from, to).value() : 0,
-                            bytes ? 1 / network.bandwidth(from, to).value() : 0};
   const auto add = [&](units::Rate capacity) {
-    _per_byte.push_back(bytes ? 1 / capacity.value() : 0);
+    _per_byte.push_back(_metric == Metric::latency ? 0 : 1 / capacity.value());
     _has_limits = _has_limits || _per_byte.back() > 0;
   };
   for (const network::Host& host : network.hosts)
@@ -43,11 +36,26 @@ HostCosts::HostCosts(const Problem& problem)
     add(host.ingress);
   for (const network::Trunk& trunk : network.trunks)
     add(trunk.capacity);
+  if (pairs == Pairs::in_table) fill_table();
+}
+
+void HostCosts::fill_table() {
+  _pairs = network::Matrix<Pair>(index(_hosts));
+  for (HostId from = 0; from < _hosts; ++from)
+    for (HostId to = 0; to < _hosts; ++to)
+      _pairs(from, to) = from_network(from, to);
+  _network = nullptr;
+}
+
+HostCosts::Pair HostCosts::from_network(HostId from, HostId to) const {
+  if (from == to) return {};
+  return {_metric == Metric::bandwidth ? 0 : _network->latency(from, to).value(),
+          _metric == Metric::latency ? 0 : 1 / _network->bandwidth(from, to).value()};
 }
 
 Cost cost(const Problem& problem, const Placement& placement) {
   const Problem waited = with_waits(problem);
-  const HostCosts costs(waited);
+  const HostCosts costs(waited, HostCosts::Pairs::on_demand);
   return State(waited, costs, placement).cost();
 }
 

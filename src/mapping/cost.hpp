@@ -1,8 +1,11 @@
 #pragma once
 
 #include "mapping/problem.hpp"
+#include "mapping/site_tables.hpp"
 #include "network/host_classes.hpp"
 
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -56,19 +59,25 @@ struct TrafficSums {
   }
 };
 
-/// What messages and bytes between hosts cost under a problem's metric, in tables. O(hosts²)
-/// memory.
+/// What messages and bytes between hosts cost under a problem's metric.
 class HostCosts {
 public:
-  explicit HostCosts(const Problem& problem);
+  /// Where the costs of pairs of hosts come from.
+  enum class Pairs : std::uint8_t {
+    in_table,  ///< O(hosts²) memory: for searches, which ask for each pair again and again
+    on_demand, ///< from the network, which must outlive this: for single placements
+  };
+  explicit HostCosts(const Problem& problem, Pairs pairs = Pairs::in_table);
 
   struct Pair {
     double message = 0, byte = 0; ///< seconds of the receiver; 0 on one host
   };
-  [[nodiscard]] const Pair& operator()(HostId from, HostId to) const { return _pairs(from, to); }
+  [[nodiscard]] Pair operator()(HostId from, HostId to) const {
+    return _network == nullptr ? _pairs(from, to) : from_network(from, to);
+  }
   /// Returns what a rank on one host and its peer on another wait for from each other, together.
   [[nodiscard]] double between(const Communication::Peer& peer, HostId here, HostId there) const {
-    const Pair &out = _pairs(here, there), &back = _pairs(there, here);
+    const Pair out = (*this)(here, there), back = (*this)(there, here);
     return peer.sent_messages * out.message + peer.sent_bytes * out.byte +
            peer.received_messages * back.message + peer.received_bytes * back.byte;
   }
@@ -77,6 +86,8 @@ public:
   [[nodiscard]] std::size_t resources() const { return _per_byte.size(); }
   /// Returns the seconds that a resource takes for a byte; 0 if it isn't limited.
   [[nodiscard]] double per_byte(std::size_t resource) const { return _per_byte[resource]; }
+  /// Returns the tables for the problem's calls; null if it has none.
+  [[nodiscard]] const std::shared_ptr<const SiteTables>& tables() const { return _tables; }
   /// Whether any resource is limited.
   [[nodiscard]] bool has_limits() const { return _has_limits; }
   /// Calls visit(resource) for each limited one that a flow between different hosts uses.
@@ -93,14 +104,21 @@ public:
   }
 
 private:
+  void fill_table();
+  [[nodiscard]] Pair from_network(HostId from, HostId to) const;
+
+  const Network* _network; ///< null once pairs are in the table
   HostId _hosts;
+  Metric _metric;
   network::Matrix<Pair> _pairs;
   network::TrunkSets _trunks;
   std::vector<double> _per_byte;
   bool _has_limits = false;
+  std::shared_ptr<const SiteTables> _tables;
 };
 
-/// Returns the cost of a placement, computed anew. O(pairs × trunks, calls × hosts).
+/// Returns the cost of a placement, computed anew. O(pairs × trunks, calls × hosts), and where
+/// there are calls what SiteTables takes. Memory O(hosts, pairs).
 Cost cost(const Problem& problem, const Placement& placement);
 
 /// Returns the traffic of a placement.

@@ -47,8 +47,8 @@ Guide::Guide(const Problem& problem, const HostCosts& costs, const State& state)
   const auto hosts = static_cast<HostId>(_hosts);
   for (HostId first = 0; first < hosts; ++first)
     for (HostId second = 0; second < hosts; ++second) {
-      const HostCosts::Pair& to = costs(second, first);
-      const HostCosts::Pair& from = costs(first, second);
+      const HostCosts::Pair to = costs(second, first);
+      const HostCosts::Pair from = costs(first, second);
       const std::size_t at = index(first) * _width + index(second);
       _message_to[at] = static_cast<float>(to.message);
       _message_from[at] = static_cast<float>(from.message);

@@ -1,6 +1,7 @@
 #include "mapping/mapping.hpp"
 
 #include "mapping/groups.hpp"
+#include "mapping/part.hpp"
 #include "mapping/refine.hpp"
 #include "mapping/scotch.hpp"
 #include "mapping/sites.hpp"
@@ -156,6 +157,15 @@ private:
   RefineOptions _options;
 };
 
+/// Returns the placement of least cost, the first of those that cost the same.
+Placement cheapest(const Problem& problem, std::vector<Placement> all) {
+  const HostCosts costs(problem, HostCosts::Pairs::on_demand);
+  std::vector<double> total;
+  for (const Placement& each : all)
+    total.push_back(State(problem, costs, each).total());
+  return std::move(all[index(std::ranges::min_element(total) - total.begin())]);
+}
+
 /// Searches, for each site by itself if the network has very many hosts.
 std::vector<Placement> searched(const Problem& problem, const MapOptions& options,
                                 std::size_t most) {
@@ -164,8 +174,7 @@ std::vector<Placement> searched(const Problem& problem, const MapOptions& option
     if (std::optional<Placement> found = by_sites(problem, search)) {
       std::vector<Placement> all = simple(problem, options.seed);
       all.push_back(std::move(*found));
-      return {*std::ranges::min_element(
-          all, {}, [&](const Placement& each) { return cost(problem, each).total(); })};
+      return {cheapest(problem, std::move(all))};
     }
   return Search(problem, options).run(most);
 }
@@ -190,22 +199,8 @@ Placement by_scotch(const Problem& problem) {
   return std::move(*found);
 }
 
-} // namespace
-
-std::int64_t usual_moves(const Problem& problem) {
-  const std::int64_t ranks = problem.ranks();
-  if (ranks <= 16) return 30'000; // hardly take any time
-  return ranks <= 256 ? 2000 + 56 * ranks : std::min<std::int64_t>(400 * ranks, 600'000);
-}
-
-Placement place(const Problem& problem, const MapOptions& options) {
-  return finalists(problem, options, 1).front();
-}
-
-std::vector<Placement> finalists(const Problem& given, const MapOptions& options,
-                                 std::size_t most) {
-  validate(given);
-  const Problem problem = with_waits(given);
+/// Places by any method.
+std::vector<Placement> placed(const Problem& problem, const MapOptions& options, std::size_t most) {
   switch (options.method) {
   case Method::thalweg:
     return searched(problem, options, std::max<std::size_t>(1, most));
@@ -222,6 +217,30 @@ std::vector<Placement> finalists(const Problem& given, const MapOptions& options
     return {by_scotch(problem)};
   }
   return {};
+}
+
+} // namespace
+
+std::int64_t usual_moves(const Problem& problem) {
+  const std::int64_t ranks = problem.ranks();
+  if (ranks <= 16) return 30'000; // hardly take any time
+  return ranks <= 256 ? 2000 + 56 * ranks : std::min<std::int64_t>(400 * ranks, 600'000);
+}
+
+Placement place(const Problem& problem, const MapOptions& options) {
+  return finalists(problem, options, 1).front();
+}
+
+std::vector<Placement> finalists(const Problem& given, const MapOptions& options,
+                                 std::size_t most) {
+  validate(given);
+  Problem problem = with_waits(given);
+  if (std::ranges::count(problem.slots, 0) == 0) return placed(problem, options, most);
+  const UsableHosts usable(std::move(problem));
+  std::vector<Placement> found = placed(usable.problem(), options, most);
+  for (Placement& each : found)
+    each = usable.in_whole(each);
+  return found;
 }
 
 } // namespace thalweg::mapping

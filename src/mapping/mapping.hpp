@@ -40,7 +40,9 @@ std::int64_t usual_moves(const Problem& problem);
 
 /// Places the ranks. `thalweg` never costs more than any other method, all of which are among its
 /// starts; where ranks are placed on sites first, not more than block, interleave and random.
-/// Deterministic; with and without Scotch results differ. Memory O(ranks × hosts).
+/// Deterministic; with and without Scotch results differ. Hosts without slots don't count. Memory
+/// O(hosts × (ranks + hosts)); where ranks are placed on sites first, only for hosts and ranks of
+/// one site, or for all ranks and the sites.
 /// @throws std::invalid_argument if the problem isn't valid, or the method is `scotch` and this
 /// build has none
 Placement place(const Problem& problem, const MapOptions& options = {});

@@ -2,12 +2,16 @@
 
 #include "mapping/call_plans.hpp"
 #include "mapping/collectives.hpp"
+#include "mapping/state.hpp"
+#include "mapping/streams.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <numeric>
+#include <utility>
 
 namespace thalweg::mapping {
 namespace {
@@ -23,7 +27,10 @@ constexpr double least_gain = 1e-5;
 /// The program's calls, divided by whether they are planned.
 class Calls {
 public:
-  Calls(const Problem& problem, const Placement& placement) : _problem(problem) {
+  /// @param tables of the problem
+  Calls(const Problem& problem, std::shared_ptr<const SiteTables> tables,
+        const Placement& placement)
+      : _problem(problem), _tables(std::move(tables)) {
     std::vector<double> seconds;
     for (const Call& call : problem.calls)
       seconds.push_back(estimate({call}, placement));
@@ -63,10 +70,11 @@ private:
   [[nodiscard]] double estimate(const std::vector<Call>& calls, const Placement& placement) const {
     Problem only{_problem.network, Communication(_problem.ranks(), {}), _problem.slots, calls};
     only.metric = _problem.metric;
-    return Collectives(only, placement).total();
+    return Collectives(only, placement, _tables).total();
   }
 
   const Problem& _problem;
+  std::shared_ptr<const SiteTables> _tables;
   std::vector<CallPlans> _planned;
   std::vector<Call> _estimated;
 };
@@ -75,11 +83,13 @@ private:
 
 std::vector<std::optional<Cost>> planned_costs(const Problem& problem,
                                                std::span<const Placement> placements) {
-  Calls calls(problem, placements.front());
+  const Problem waited = with_waits(problem);
+  const HostCosts costs(waited, HostCosts::Pairs::on_demand);
+  Calls calls(problem, costs.tables(), placements.front());
   std::vector<std::optional<Cost>> found;
   double enough = std::numeric_limits<double>::infinity();
   for (const Placement& placement : placements) {
-    Cost each = cost(problem, placement);
+    Cost each = State(waited, costs, placement).cost();
     const double others = (each.total() - each.collectives).value();
     each.collectives = Time(calls.seconds(placement, enough - others));
     const double total = each.total().value();

@@ -3,19 +3,35 @@
 #include "mapping/starts.hpp"
 #include "units/index.hpp"
 
-#ifdef THALWEG_HAS_SCOTCH
 #include <algorithm>
+#include <limits>
+
+#ifdef THALWEG_HAS_SCOTCH
 #include <cmath>
 #include <cstdint> // scotch.h needs it and stdio.h
 #include <cstdio>
 #include <mutex>
+#include <numeric>
 #include <scotch.h>
+#endif
+
+namespace thalweg::mapping {
+
+std::int64_t scotch_distance(std::int64_t weights, std::int64_t pairs) {
+  constexpr std::int64_t fine = 500, most = std::numeric_limits<std::int32_t>::max();
+  return std::min(
+      {fine, most / std::max<std::int64_t>(1, weights), most / std::max<std::int64_t>(1, pairs)});
+}
+
+} // namespace thalweg::mapping
+
+#ifdef THALWEG_HAS_SCOTCH
 
 namespace thalweg::mapping {
 namespace {
 
-// Scotch adds up products of weights and distances in 32 bits.
-constexpr double largest_distance = 500, sum_of_weights = 2e6;
+/// What the weights of pairs of ranks add up to, but for rounding: none is below 1.
+constexpr double sum_of_weights = 2e6;
 
 /// An object of Scotch's, which its exit function frees.
 template <class Object, auto initialise, auto leave>
@@ -69,11 +85,15 @@ struct Arrays {
                              static_cast<SCOTCH_Num>(neighbours.size()), neighbours.data(),
                              edges.data()) == 0;
   }
+  [[nodiscard]] std::int64_t sum() const {
+    return std::accumulate(edges.begin(), edges.end(), std::int64_t{0});
+  }
 };
 
-/// All pairs of hosts, with distances.
+/// All pairs of hosts, with distances from 1 to the largest.
 Arrays hosts_as_graph(const Problem& problem, const HostCosts& costs,
-                      const std::vector<HostId>& hosts, const std::vector<std::int32_t>& slots) {
+                      const std::vector<HostId>& hosts, const std::vector<std::int32_t>& slots,
+                      std::int64_t largest) {
   double most = 0;
   for (const HostId a : hosts)
     for (const HostId b : hosts)
@@ -85,7 +105,7 @@ Arrays hosts_as_graph(const Problem& problem, const HostCosts& costs,
       const double apart = most > 0 ? distance(problem, costs, a, hosts[b]) / most : 1;
       graph.neighbours.push_back(static_cast<SCOTCH_Num>(b));
       graph.edges.push_back(
-          std::max(1, static_cast<SCOTCH_Num>(std::lround(apart * largest_distance))));
+          std::max(1, static_cast<SCOTCH_Num>(std::lround(apart * static_cast<double>(largest)))));
     }
     graph.first.push_back(static_cast<SCOTCH_Num>(graph.neighbours.size()));
     graph.weights.push_back(slots[index(a)]);
@@ -131,7 +151,10 @@ std::optional<Placement> scotch(const Problem& problem, const HostCosts& costs,
     return repair(problem, costs, problem.slots, Placement(index(problem.ranks()), hosts.front()));
   Arrays ranks_graph = ranks_as_graph(problem, costs, hosts);
   if (ranks_graph.neighbours.empty()) return std::nullopt;
-  Arrays hosts_graph = hosts_as_graph(problem, costs, hosts, slots);
+  const std::int64_t largest =
+      scotch_distance(ranks_graph.sum(), std::ssize(hosts) * (std::ssize(hosts) - 1));
+  if (largest == 0) return std::nullopt;
+  Arrays hosts_graph = hosts_as_graph(problem, costs, hosts, slots, largest);
   std::vector<SCOTCH_Num> found(index(problem.ranks()));
   {
     static std::mutex mutex; // Scotch draws from one source of random numbers

@@ -1,5 +1,6 @@
 #include "mapping/sites.hpp"
 
+#include "mapping/part.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -62,23 +63,6 @@ public:
     return outer;
   }
 
-  /// Returns the network inside a site, its hosts renumbered.
-  [[nodiscard]] Network inside(HostId site) const {
-    const Network& all = _problem.network;
-    const std::vector<HostId>& hosts = all.sites[index(site)];
-    Network net = network::even_network(static_cast<HostId>(hosts.size()), Time(0), units::Rate(1));
-    net.latency = all.latency.part(hosts);
-    net.bandwidth = all.bandwidth.part(hosts);
-    for (std::size_t at = 0; at < hosts.size(); ++at)
-      net.hosts[at] = all.hosts[index(hosts[at])];
-    for (const network::Trunk& trunk : all.trunks) {
-      network::Trunk own{trunk.name, of_site(trunk.from, site), of_site(trunk.to, site),
-                         trunk.capacity};
-      if (!own.from.empty() && !own.to.empty()) net.trunks.push_back(std::move(own));
-    }
-    return net;
-  }
-
   /// Returns the problem of which of a site's ranks is on which of its hosts.
   [[nodiscard]] Problem inner(const Network& net, HostId site, const std::vector<Rank>& ranks,
                               const std::vector<Rank>& number) const {
@@ -132,13 +116,6 @@ private:
     return {found.begin(), found.end()};
   }
 
-  [[nodiscard]] std::vector<HostId> of_site(const std::vector<HostId>& hosts, HostId site) const {
-    std::vector<HostId> found;
-    for (const HostId host : hosts)
-      if (_site_of[index(host)] == site) found.push_back(_number[index(host)]);
-    return found;
-  }
-
   const Problem& _problem;
   std::vector<HostId> _site_of, _number; ///< by host: its site, and its number there
 };
@@ -160,7 +137,7 @@ std::optional<Placement> by_sites(const Problem& problem,
         ranks.push_back(rank);
       }
     if (ranks.empty()) continue;
-    const Network net = sites.inside(site);
+    const Network net = part(problem.network, problem.network.sites[index(site)]);
     const Placement found = search(sites.inner(net, site, ranks, number));
     for (std::size_t at = 0; at < ranks.size(); ++at)
       placement[index(ranks[at])] = problem.network.sites[index(site)][index(found[at])];

@@ -116,7 +116,7 @@ double distance(const Problem& problem, const HostCosts& costs, HostId a, HostId
   const Communication& all = problem.communication;
   const bool silent = all.messages() <= 0 && all.bytes() <= 0;
   const double messages = silent ? 1 : all.messages(), bytes = silent ? 1 : all.bytes();
-  const HostCosts::Pair &out = costs(a, b), &back = costs(b, a);
+  const HostCosts::Pair out = costs(a, b), back = costs(b, a);
   return 0.5 * (messages * (out.message + back.message) + bytes * (out.byte + back.byte));
 }
 
@@ -195,12 +195,15 @@ std::vector<std::vector<std::int32_t>> choices_of_hosts(const Problem& problem,
   const std::int64_t all =
       std::accumulate(problem.slots.begin(), problem.slots.end(), std::int64_t{0});
   if (all == problem.ranks()) return {problem.slots};
+  std::vector<HostId> usable;
+  for (HostId host = 0; host < problem.network.size(); ++host)
+    if (problem.slots[index(host)] > 0) usable.push_back(host);
   Growth growth(problem, costs);
   std::vector<Grown> grown;
-  constexpr HostId most_tried = 64;
-  const HostId step = std::max<HostId>(1, problem.network.size() / most_tried);
-  for (HostId first = 0; first < problem.network.size(); first += step)
-    if (problem.slots[index(first)] > 0) grown.push_back(growth.from(first));
+  constexpr std::size_t most_tried = 64;
+  const std::size_t step = std::max<std::size_t>(1, usable.size() / most_tried);
+  for (std::size_t at = 0; at < usable.size(); at += step)
+    grown.push_back(growth.from(usable[at]));
   std::ranges::stable_sort(grown, {}, &Grown::spread);
   std::vector<std::vector<std::int32_t>> choices;
   for (Grown& each : grown)

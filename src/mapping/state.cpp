@@ -10,7 +10,7 @@ namespace thalweg::mapping {
 
 State::State(const Problem& problem, const HostCosts& costs, Placement placement)
     : _problem(&problem), _costs(&costs), _placement(std::move(placement)),
-      _collectives(problem, _placement),
+      _collectives(problem, _placement, costs.tables()),
       _mean(std::pow(static_cast<double>(problem.ranks()), -1.0 / wait_exponent) /
             problem.group_size),
       _waits(problem.communication.phases(), Norm(_placement.size(), wait_exponent)),
@@ -95,7 +95,7 @@ Cost State::evaluate(std::span<const Move> moves) {
 void State::count(Rank rank, const Communication::Peer& peer, HostId here, HostId there,
                   double sign) {
   if (here == there) return;
-  const HostCosts::Pair &out = (*_costs)(here, there), &back = (*_costs)(there, here);
+  const HostCosts::Pair out = (*_costs)(here, there), back = (*_costs)(there, here);
   _waits[index(peer.phase)].add(
       index(peer.rank), sign * (peer.sent_messages * out.message + peer.sent_bytes * out.byte));
   _waits[index(peer.phase)].add(index(rank), sign * (peer.received_messages * back.message +
