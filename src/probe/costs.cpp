@@ -104,7 +104,7 @@ void sleep_through(const Channel& channel, int peer, Nanoseconds latency) {
 Size search_limit(const Channel& channel, int peer, const EagerOrder& order) {
   const auto eager = [&](Size size) { return is_eager(channel, peer, size, order); };
   if (!eager(smallest_limit)) return 0;
-  // Of the powers of two the largest that is eager, then what is between it and the next one.
+  // The largest power of two that is eager, then what lies between it and the next one.
   int eager_power = 0, other_power = std::bit_width(index(largest_limit / smallest_limit));
   while (other_power - eager_power > 1) {
     const int middle = (eager_power + other_power) / 2;
