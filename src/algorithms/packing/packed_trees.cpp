@@ -42,7 +42,6 @@ constexpr double shares[] = {1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.25};
 /// The weight of latency: ranks whose trees have paths of different length wait for each other.
 constexpr double latency_weight = 4;
 constexpr double little = 0.05;
-constexpr double longest_delay = 1e6;
 /// The longest gap, in segments.
 constexpr std::int32_t longest_gap = 64;
 
@@ -194,7 +193,7 @@ private:
     if (pipeline.segments == 1 || bytes <= 0) return;
     const double step_time = bytes / laid.rate / skeleton.period;
     const double most =
-        std::min(longest_delay, static_cast<double>(pipeline.segments) * skeleton.period);
+        std::min<double>(longest_delay, static_cast<double>(pipeline.segments) * skeleton.period);
     const double hop = std::min<double>(window(), skeleton.period);
     const network::Network& network = _problem.network;
     for (const auto& parents : skeleton.parents)
