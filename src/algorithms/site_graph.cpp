@@ -14,8 +14,9 @@ namespace {
 
 using network::HostId;
 
-/// What an unlimited rate counts as, in bytes per second: shares and sums of rates must be finite.
-constexpr double unlimited = 1e15;
+/// What an unlimited rate counts as, in bytes per second: faster than any network, yet few enough
+/// times as fast as a slow one that prices of shares don't vanish when trees are packed.
+constexpr double unlimited = 1e12;
 
 double finite(units::Rate rate) { return std::min(rate.value(), unlimited); }
 

@@ -17,7 +17,7 @@ enum class DataFlow : std::uint8_t {
 /// The hosts in use, numbered from 0, and the graph of sites that they contract to: hosts of one
 /// site on the same side of every trunk. The data always spreads: for DataFlow::collect all
 /// directions are reversed, for DataFlow::both the slower direction counts for both. All rates are
-/// finite: an unlimited one counts as 1e15 bytes per second. O(hosts²).
+/// finite: an unlimited one counts as 1e12 bytes per second. O(hosts²).
 struct SiteGraph {
   using HostId = network::HostId;
   using Site = std::int32_t;
