@@ -14,6 +14,12 @@ namespace {
 
 using network::HostId;
 
+/// What an unlimited rate counts as, in bytes per second: faster than any network, yet few enough
+/// times as fast as a slow one that prices of shares don't vanish when trees are packed.
+constexpr double unlimited = 1e12;
+
+double finite(units::Rate rate) { return std::min(rate.value(), unlimited); }
+
 std::vector<char> marked(const std::vector<HostId>& hosts, std::size_t count) {
   std::vector<char> mark(count, 0);
   for (const HostId host : hosts)
@@ -33,9 +39,9 @@ SiteGraph::SiteGraph(const Problem& problem, DataFlow wanted)
 
 double SiteGraph::bandwidth(HostId from, HostId to) const {
   const HostId a = hosts[index(from)], b = hosts[index(to)];
-  if (flow == DataFlow::spread) return network.bandwidth(a, b).value();
-  if (flow == DataFlow::collect) return network.bandwidth(b, a).value();
-  return std::min(network.bandwidth(a, b), network.bandwidth(b, a)).value();
+  if (flow == DataFlow::spread) return finite(network.bandwidth(a, b));
+  if (flow == DataFlow::collect) return finite(network.bandwidth(b, a));
+  return finite(std::min(network.bandwidth(a, b), network.bandwidth(b, a)));
 }
 
 double SiteGraph::parallel_bandwidth(HostId from, HostId to) const {
@@ -99,7 +105,7 @@ void SiteGraph::add_sites() {
     sites[index(at->second)].push_back(host);
   }
   for (std::size_t trunk = 0; trunk < network.trunks.size(); ++trunk) {
-    Trunk own{network.trunks[trunk].capacity.value(), {}, {}};
+    Trunk own{finite(network.trunks[trunk].capacity), {}, {}};
     for (const auto& site : sites) {
       const std::int32_t side = signature[index(site.front())][trunk + 1];
       own.from.push_back(side > 0);

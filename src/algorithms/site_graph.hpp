@@ -16,7 +16,8 @@ enum class DataFlow : std::uint8_t {
 
 /// The hosts in use, numbered from 0, and the graph of sites that they contract to: hosts of one
 /// site on the same side of every trunk. The data always spreads: for DataFlow::collect all
-/// directions are reversed, for DataFlow::both the slower direction counts for both. O(hosts²).
+/// directions are reversed, for DataFlow::both the slower direction counts for both. All rates are
+/// finite: an unlimited one counts as 1e12 bytes per second. O(hosts²).
 struct SiteGraph {
   using HostId = network::HostId;
   using Site = std::int32_t;
@@ -43,7 +44,7 @@ struct SiteGraph {
   DataFlow flow;
   std::vector<HostId> hosts;            ///< number -> host of the network
   std::vector<std::vector<Rank>> ranks; ///< by host
-  std::vector<double> egress, ingress;  ///< the most that all flows of the host carry: finite
+  std::vector<double> egress, ingress;  ///< the most that all flows of the host carry
   std::vector<Site> site_of;            ///< by host
   std::vector<std::vector<HostId>> sites;
   std::vector<Trunk> trunks;

@@ -11,6 +11,9 @@ namespace thalweg::algorithms {
 
 using collective::ChunkId;
 
+/// The longest delay of a link, in steps.
+inline constexpr schedule::Step longest_delay = 1'000'000;
+
 /// The decisions of an algorithm: O(ranks × trees) integers, which are stored, shared and drawn. A
 /// new field is added to the table below, and the algorithm that uses it checks it in
 /// Algorithm::check().
@@ -51,7 +54,7 @@ struct Skeleton {
                       Field("window", &Skeleton::window, 0),
                       Field("order", &Skeleton::order, 0),
                       Field("parents", &Skeleton::parents, collective::no_rank),
-                      Field("delays", &Skeleton::delays, 0, 1'000'000),
+                      Field("delays", &Skeleton::delays, 0, longest_delay),
                       Field("weights", &Skeleton::weights, 0),
                       Field("site_begins", &Skeleton::site_begins, 0),
                       Field("senders", &Skeleton::senders, 1),

@@ -7,6 +7,14 @@
 
 namespace thalweg::planner {
 
+namespace {
+
+/// The most chunks that the messages of an expanded segment may carry: to follow where they go
+/// takes about a hundred bytes for each.
+constexpr std::int64_t most_expanded_chunks = std::int64_t{1} << 24;
+
+} // namespace
+
 simulator::SimulationOptions simulation(const PlanOptions& options, const Limits& limits,
                                         simulator::Fidelity fidelity) {
   simulator::SimulationOptions simulation;
@@ -32,8 +40,18 @@ simulator::SimulationOptions estimation(const PlanOptions& options, const Limits
   return estimation;
 }
 
+bool carries_too_much(const Problem& problem, const Skeleton& skeleton) {
+  return simulator::carries_more_chunks(problem, skeleton, simulator::most_chunks_carried);
+}
+
+bool can_be_expanded(const Problem& problem, const Skeleton& skeleton, std::int64_t messages) {
+  return !simulator::carries_more_chunks(problem, skeleton, most_expanded_chunks) &&
+         simulator::simulated_messages(problem, skeleton, {}) <= messages;
+}
+
 bool is_too_large(const Problem& problem, const Skeleton& skeleton,
                   const simulator::SimulationOptions& simulation, const Limits& limits) {
+  if (carries_too_much(problem, skeleton)) return true;
   const std::int64_t messages = simulator::simulated_messages(problem, skeleton, simulation);
   if (simulation.fidelity == simulator::Fidelity::fast)
     return messages > limits.preset.candidate_messages;

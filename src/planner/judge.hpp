@@ -56,6 +56,12 @@ simulation(const PlanOptions& options, const Limits& limits, simulator::Fidelity
 /// Returns how candidates are estimated.
 [[nodiscard]] simulator::SimulationOptions estimation(const PlanOptions& options,
                                                       const Limits& limits);
+/// Whether a segment's messages carry more chunks together than can be simulated.
+[[nodiscard]] bool carries_too_much(const Problem& problem, const Skeleton& skeleton);
+/// Whether a schedule can be expanded and followed as a whole: it has at most so many messages,
+/// which don't carry so many chunks that it would take gigabytes. Needs little memory itself.
+[[nodiscard]] bool can_be_expanded(const Problem& problem, const Skeleton& skeleton,
+                                   std::int64_t messages);
 /// Whether simulating the skeleton takes more work than the preset allows.
 [[nodiscard]] bool is_too_large(const Problem& problem, const Skeleton& skeleton,
                                 const simulator::SimulationOptions& simulation,

@@ -31,6 +31,8 @@ constexpr std::size_t search_starts = 3;
 constexpr double second_margin = 1.25;
 /// How many messages are simulated per second of PlanOptions::budget.
 constexpr double messages_per_second = 1e6;
+/// The most messages of a segment that is replayed.
+constexpr std::int64_t most_replayed = 2'000'000;
 /// Messages of the segments that a search simulates.
 constexpr std::int64_t search_messages = 2000;
 
@@ -300,11 +302,20 @@ void Passes::explain() {
   candidates.insert(std::find_if(candidates.begin(), candidates.end(), later), native);
 }
 
-void Passes::verify() const {
-  const Plan& plan = _explanation.plan;
+/// Tests vouch for an algorithm whose schedule is too large. A list of transfers was replayed when
+/// it was made, so it can be replayed again.
+void Passes::verify() {
+  Plan& plan = _explanation.plan;
   if (plan.algorithm == native_name) return;
-  schedule::verify(_problem.collective, algorithms::expand(_problem.collective.kind, plan.skeleton,
-                                                           _problem.collective.size));
+  Skeleton segment = plan.skeleton;
+  segment.segment_size = 0;
+  const bool is_listed = !plan.skeleton.transfers.empty();
+  if (is_listed || can_be_expanded(_problem, segment, most_replayed))
+    schedule::verify(
+        _problem.collective,
+        algorithms::expand(_problem.collective.kind, plan.skeleton, _problem.collective.size));
+  else
+    plan.reason += "; its schedule is too large to be verified";
 }
 
 } // namespace thalweg::planner

@@ -91,7 +91,7 @@ private:
   void choose(const Entrant& entrant);
   [[nodiscard]] Native& native() { return _explanation.plan.native; }
   [[nodiscard]] const Native& native() const { return _explanation.plan.native; }
-  void verify() const;
+  void verify();
   void explain();
   [[nodiscard]] std::string describe(const Entrant& best) const;
   [[nodiscard]] std::string nothing_to_plan() const;

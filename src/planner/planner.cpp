@@ -1,5 +1,6 @@
 #include "planner/planner.hpp"
 
+#include "planner/judge.hpp"
 #include "planner/parallel.hpp"
 #include "planner/passes.hpp"
 
@@ -18,13 +19,11 @@ constexpr std::int64_t longest_timeline = 200000;
 
 std::vector<simulator::SimulatedMessage>
 find_critical_path(const Problem& problem, const Plan& plan, const PlanOptions& options) {
-  if (plan.algorithm == native_name) return {};
+  if (plan.algorithm == native_name || !can_be_expanded(problem, plan.skeleton, longest_timeline))
+    return {};
   simulator::SimulationOptions simulation;
   simulation.window = options.window;
   simulation.timeline = true;
-  // Before the schedule is expanded, which may take more memory than there is.
-  if (simulator::simulated_messages(problem, plan.skeleton, simulation) > longest_timeline)
-    return {};
   return simulator::critical_path(simulator::simulate(problem, plan.skeleton, simulation).timeline);
 }
 

@@ -27,7 +27,8 @@
 /// - search: at effort `patient` only: local changes of the best of a few algorithms;
 /// - native: what the MPI library's own collective is predicted to take;
 /// - choose: the shortest predicted time if it is at most Native::to_beat(), else native;
-/// - verify: replays the chosen schedule.
+/// - verify: replays a segment of the chosen schedule, unless it has so many messages or chunks
+///   that they might not fit into memory, which Plan::reason says then.
 ///
 /// Long pipelines are extrapolated. A candidate with too many messages to simulate (a ring of
 /// thousands of ranks) is judged by its estimate, from a part of its schedule, and a margin.

@@ -108,7 +108,8 @@ void Passes::predict_fast() {
     if (entrant.candidate.estimate && (entrant.seconds() > limit || left == 0)) continue;
     const std::int64_t messages = simulator::simulated_messages(
         _problem, entrant.skeleton, simulation(_options, _limits, simulator::Fidelity::fast));
-    entrant.too_large = messages > _limits.preset.candidate_messages;
+    entrant.too_large = messages > _limits.preset.candidate_messages ||
+                        carries_too_much(_problem, entrant.skeleton);
     if (entrant.too_large || (messages_left < messages && left < _limits.preset.simulated))
       continue;
     wave.entrants.push_back(&entrant);

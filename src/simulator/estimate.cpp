@@ -5,7 +5,6 @@
 #include "units/index.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -22,8 +21,6 @@ using schedule::Transfer;
 /// Sizes of a sample: ranks spread evenly, and slowest links of an order, whose ends join it.
 constexpr Rank spread_ranks = 6;
 constexpr std::size_t slowest_links = 2;
-/// Chunks that the messages of a segment carry together, above which it is sampled.
-constexpr std::int64_t most_chunks_moved = std::int64_t{1} << 28;
 
 /// Finds when a rank can send: a message that passes received data on belongs to a later phase.
 class Phases {
@@ -274,21 +271,6 @@ Problem of_size(const Problem& problem, Size size) {
   return other;
 }
 
-/// Returns about how many chunks all messages carry together, judged by three ranks.
-std::int64_t moved_chunks(const Problem& problem, const Skeleton& skeleton) {
-  if (skeleton.chunks * skeleton.ranks <= most_chunks_moved) return 0;
-  std::int64_t chunks = 0;
-  const std::array sampled = {skeleton.root, skeleton.ranks / 2, skeleton.ranks - 1};
-  for (const Rank rank : sampled) {
-    schedule::Sink sink;
-    algorithms::find(skeleton.algorithm).emit(problem.collective.kind, skeleton, rank, sink);
-    for (const Transfer& transfer : sink.transfers())
-      for (const schedule::Range& range : transfer.what)
-        chunks += range.count;
-  }
-  return chunks / std::ssize(sampled) * skeleton.ranks / 2; // each message has two ends
-}
-
 } // namespace
 
 Time estimate(const Problem& problem, const Skeleton& skeleton, const SimulationOptions& options) {
@@ -303,8 +285,9 @@ Time estimate(const Problem& problem, const Skeleton& skeleton, const Simulation
   fast.max_messages = 0;
   // If most ranks send little, as in trees, a sample says nothing about the path through all.
   const std::int64_t most = std::max(options.max_messages, std::int64_t{4} * skeleton.ranks);
-  const bool sampled = options.max_messages > 0 && (simulated_messages(one, whole, fast) > most ||
-                                                    moved_chunks(one, whole) > most_chunks_moved);
+  const bool sampled =
+      options.max_messages > 0 && (simulated_messages(one, whole, fast) > most ||
+                                   carries_more_chunks(one, whole, most_chunks_carried));
   double first = 0, busiest = 0;
   if (sampled || pipeline.segments > 1) {
     const Part part(one, whole, sampled ? sample(one, whole) : std::vector<Rank>{});

@@ -55,6 +55,7 @@ std::int64_t longest_filling(std::int64_t transfers) {
 /// A schedule's extent, which decides how much of it must be simulated.
 struct Extent {
   std::int64_t transfers = 0; ///< of a segment
+  std::int64_t chunks = 0;    ///< that these carry together
   schedule::Step steps = 0;   ///< from a segment's first to its last
   schedule::Pipeline pipeline;
   Rank ranks = 1;
@@ -294,18 +295,25 @@ namespace {
 
 /// Returns about the extent of a schedule, from three of its ranks.
 Extent extent_of(collective::Kind kind, const Skeleton& skeleton, Size size) {
-  std::array<std::int64_t, 3> transfers{};
-  Extent extent{0, 0, skeleton.pipeline(size), skeleton.ranks};
+  std::array<std::int64_t, 3> transfers{}, chunks{};
+  Extent extent{0, 0, 0, skeleton.pipeline(size), skeleton.ranks};
   const std::array sampled = {skeleton.root, skeleton.ranks / 2, skeleton.ranks - 1};
   for (std::size_t i = 0; i < sampled.size(); ++i) {
     const schedule::Sink sink = algorithms::emit(kind, skeleton, sampled[i]);
     const auto own = sink.transfers();
     transfers[i] = static_cast<std::int64_t>(own.size());
+    for (const schedule::Transfer& transfer : own)
+      for (const schedule::Range& range : transfer.what)
+        chunks[i] += range.count;
     if (!own.empty()) extent.steps = std::max(extent.steps, own.back().step);
   }
   // The median rank decides, not the root. Each message has two ends.
-  std::sort(transfers.begin(), transfers.end());
-  extent.transfers = (transfers[1] + 1) / 2 * skeleton.ranks;
+  const auto all = [&](std::array<std::int64_t, 3>& of_ranks) {
+    std::ranges::sort(of_ranks);
+    return (of_ranks[1] + 1) / 2 * skeleton.ranks;
+  };
+  extent.transfers = all(transfers);
+  extent.chunks = all(chunks);
   return extent;
 }
 
@@ -317,6 +325,12 @@ std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton
   if (2 * extent.transfers * std::int64_t{extent.pipeline.segments} > most_messages)
     return std::numeric_limits<std::int32_t>::max();
   return extent.transfers * extent.representative(options);
+}
+
+bool carries_more_chunks(const Problem& problem, const Skeleton& skeleton, std::int64_t most) {
+  if (skeleton.chunks * skeleton.ranks <= most) return false;
+  const Extent extent = extent_of(problem.collective.kind, skeleton, problem.collective.size);
+  return extent.chunks > most;
 }
 
 std::int64_t most_flows(const Problem& problem, const Skeleton& skeleton,

@@ -156,6 +156,14 @@ std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton
 std::int64_t most_flows(const Problem& problem, const Skeleton& skeleton,
                         const SimulationOptions& options);
 
+/// The most chunks that the messages of a segment may carry together: to simulate them takes about
+/// ten bytes for each.
+inline constexpr std::int64_t most_chunks_carried = std::int64_t{1} << 27;
+/// Whether the messages of a segment carry more chunks together than `most`, as an alltoall's do
+/// that go through other ranks. As cheap as simulated_messages(), and free if ranks times chunks
+/// are no more.
+bool carries_more_chunks(const Problem& problem, const Skeleton& skeleton, std::int64_t most);
+
 /// @throws std::invalid_argument as algorithms::check(), or if the options' window or number of
 /// messages is below 0
 void check(const Problem& problem, const SimulationOptions& options);

@@ -259,6 +259,7 @@ std::int32_t parts_of(const SiteGraph& graph, const SiteTree& tree, double share
 
 HostTrees lay_host_trees(const SiteGraph& graph, const std::vector<SiteTree>& site_trees,
                          std::int32_t count, HostId root) {
+  if (site_trees.empty()) return {};
   double total = 0;
   for (const SiteTree& tree : site_trees)
     total += tree.rate;

@@ -16,6 +16,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 namespace thalweg::algorithms {
 namespace {
@@ -42,7 +44,6 @@ constexpr double shares[] = {1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.25};
 /// The weight of latency: ranks whose trees have paths of different length wait for each other.
 constexpr double latency_weight = 4;
 constexpr double little = 0.05;
-constexpr double longest_delay = 1e6;
 /// The longest gap, in segments.
 constexpr std::int32_t longest_gap = 64;
 
@@ -109,8 +110,8 @@ private:
   /// Lays the trees for the largest rate or, if latency then costs too much, for a lower one, with
   /// which trees pass fewer sites one after the other.
   [[nodiscard]] HostTrees lay() const {
-    if (_graph.size() == 1) return {{{{no_host}, {0}, 1}}, 1};
     const HostId root = root_host();
+    if (_graph.size() == 1) return plain_tree(root);
     Packing packing{crossing_of(_problem.collective.kind), SiteGraph::no_site,
                     root == no_host ? std::numeric_limits<double>::infinity()
                                     : _graph.egress[index(root)]};
@@ -134,7 +135,17 @@ private:
       }
       if (wait < little * flow || _graph.sites.size() == 1) break;
     }
-    return best;
+    return best.trees.empty() ? plain_tree(root) : best;
+  }
+
+  /// Returns a single tree, of whose rate nothing is known.
+  [[nodiscard]] HostTrees plain_tree(HostId root) const {
+    std::vector<HostId> hosts(_graph.hosts.size());
+    std::iota(hosts.begin(), hosts.end(), 0);
+    if (root != no_host) std::swap(hosts.front(), hosts[index(root)]);
+    HostTree tree{std::vector<HostId>(hosts.size(), no_host), {hosts.front()}, 1};
+    join_binomially(hosts, tree.order, tree.parents);
+    return {{std::move(tree)}, 1};
   }
 
   /// Returns the longest latency, in seconds, from any root to its farthest host.
@@ -194,7 +205,7 @@ private:
     if (pipeline.segments == 1 || bytes <= 0) return;
     const double step_time = bytes / laid.rate / skeleton.period;
     const double most =
-        std::min(longest_delay, static_cast<double>(pipeline.segments) * skeleton.period);
+        std::min<double>(longest_delay, static_cast<double>(pipeline.segments) * skeleton.period);
     const double hop = std::min<double>(window(), skeleton.period);
     const network::Network& network = _problem.network;
     for (const auto& parents : skeleton.parents)

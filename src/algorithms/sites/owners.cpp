@@ -203,15 +203,19 @@ schedule::Step gap_of_crossing(const Problem& problem, const std::vector<std::ve
   const auto host = [&](Rank rank) { return problem.placement[index(rank)]; };
   double longest = 0, fastest = 0;
   for (const std::vector<Rank>& group : groups) {
-    const network::Host& port = problem.network.hosts[index(host(group.front()))];
-    fastest = std::max(fastest, std::min(port.egress, port.ingress).value());
-    for (const std::vector<Rank>& other : groups)
-      if (&other != &group)
-        longest = std::max(
-            longest, problem.network.latency(host(group.front()), host(other.front())).value());
+    const network::HostId own = host(group.front());
+    units::Rate flows; // Ports that weren't measured count as unlimited.
+    for (const std::vector<Rank>& other : groups) {
+      if (&other == &group) continue;
+      longest = std::max(longest, problem.network.latency(own, host(other.front())).value());
+      flows += problem.network.bandwidth(own, host(other.front()));
+    }
+    const network::Host& port = problem.network.hosts[index(own)];
+    fastest = std::max(fastest, std::min({port.egress, port.ingress, flows}).value());
   }
   const double needed =
       std::ceil(times * longest * fastest / static_cast<double>(skeleton.segment_size));
+  if (!std::isfinite(needed)) return 0;
   return needed < segments ? static_cast<schedule::Step>(needed) : segments;
 }
 

@@ -68,9 +68,10 @@ void add_groups(const Problem& problem, Rank most_owners, std::vector<std::vecto
 /// end.
 std::vector<std::int32_t> weights_of_shares(const std::vector<Rank>& owners);
 
-/// Returns GroupOwners::gap(): the segments that a port can send while data crosses between groups
-/// `times` times. A rank's messages to another go in the order of their steps, so without a gap the
-/// contributions to later segments would wait for the results of the first one.
+/// Returns GroupOwners::gap(): the segments that a rank can send, by its port and its flows to the
+/// other groups, while data crosses between groups `times` times; none if nothing limits them. A
+/// rank's messages to another go in the order of their steps, so without a gap the contributions to
+/// later segments would wait for the results of the first one.
 schedule::Step gap_of_crossing(const Problem& problem, const std::vector<std::vector<Rank>>& groups,
                                const Skeleton& skeleton, double times);
 

@@ -155,8 +155,9 @@ std::vector<Step> link_delays(const Problem& problem, const Skeleton& skeleton) 
   const std::vector<Rank>& parents = skeleton.parents.front();
   const double step_time = segment_time(problem, skeleton) / static_cast<double>(skeleton.period);
   // A pipeline with fewer segments than that doesn't wait.
-  const double most =
-      static_cast<double>(skeleton.pipeline(problem.collective.size).segments) * skeleton.period;
+  const double most = std::min<double>(
+      longest_delay,
+      static_cast<double>(skeleton.pipeline(problem.collective.size).segments) * skeleton.period);
   std::vector<Step> delays(parents.size());
   for (Rank rank = 0; rank < skeleton.ranks; ++rank) {
     if (parents[index(rank)] == no_rank) continue;
@@ -164,9 +165,7 @@ std::vector<Step> link_delays(const Problem& problem, const Skeleton& skeleton) 
                           b = problem.placement[index(parents[index(rank)])];
     const double latency = std::max(network.latency(a, b), network.latency(b, a)).value();
     if (latency > 0)
-      delays[index(rank)] = latency >= most * step_time
-                                ? static_cast<Step>(std::min(most, 1e6))
-                                : static_cast<Step>(latency / step_time + 0.5);
+      delays[index(rank)] = static_cast<Step>(std::min(most, latency / step_time + 0.5));
   }
   return delays;
 }

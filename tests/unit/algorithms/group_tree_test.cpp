@@ -2,9 +2,12 @@
 #include "networks.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <doctest/doctest.h>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace thalweg::algorithms {
 namespace {
@@ -116,6 +119,48 @@ TEST_CASE("contributions to later segments don't wait for the results of earlier
     }
     // Within a crossing 10 segments can be sent.
     CHECK(result - contribution >= 10);
+  }
+}
+
+/// Four hosts in a chain, 10 ms and 100 MB/s apart, whose ports weren't measured.
+Network unmeasured_ports() {
+  Network network = named_hosts(4);
+  for (HostId a = 0; a < 4; ++a)
+    for (HostId b = 0; b < 4; ++b)
+      if (a != b) {
+        network.latency.set(a, b, Time(1e-2 * std::abs(a - b)));
+        network.bandwidth.set(a, b, Rate(1e8));
+      }
+  return network;
+}
+
+TEST_CASE("where ports weren't measured, flows tell how many segments go while data crosses") {
+  Network network = unmeasured_ports();
+  const Problem problem{
+      {.kind = Kind::allreduce, .ranks = 4, .size = 1'000'000'000}, network, one_rank_per_host(4)};
+  // Three flows of 1e8 bytes per second, for the 30 ms from one end to the other.
+  const double in_flight = std::ceil(3e8 * 0.03 / 65536);
+  for (const auto& [name, times] : {std::pair{"group-exchange", 1}, {"group-tree", 3}}) {
+    const Parameters parameters{.segment_size = 65536, .degree = 4};
+    const Skeleton skeleton = find(name).build(problem, parameters);
+    REQUIRE(skeleton.delays.size() == 4);
+    CHECK(skeleton.delays.front() >= in_flight);
+    CHECK(skeleton.delays.front() <= times * in_flight);
+  }
+}
+
+TEST_CASE("where nothing limits a group, results follow the contributions at once") {
+  Network network = unmeasured_ports();
+  network.bandwidth = network::Matrix<Rate>(4, Rate::infinity());
+  for (const double scale : {1.0, 0.0}) {
+    for (HostId a = 0; a < 4; ++a)
+      for (HostId b = 0; b < 4; ++b)
+        network.latency.set(a, b, network.latency(a, b) * scale);
+    const Problem problem{{.kind = Kind::allreduce, .ranks = 4, .size = 1'000'000'000},
+                          network,
+                          one_rank_per_host(4)};
+    for (const char* name : {"group-exchange", "group-tree"})
+      CHECK(find(name).build(problem, {.segment_size = 65536, .degree = 4}).delays.empty());
   }
 }
 

@@ -218,6 +218,30 @@ TEST_CASE("packed trees do what each collective asks, on any network and placeme
       }
 }
 
+TEST_CASE("where nothing limits rates there are trees all the same") {
+  for (const double latency : {0.0, 0.05}) {
+    const Network network = network::even_network(4, Time(latency), Rate::infinity());
+    for (const Kind kind :
+         {Kind::bcast, Kind::reduce, Kind::allreduce, Kind::allgather, Kind::reduce_scatter}) {
+      const Problem problem{
+          {.kind = kind, .ranks = 4, .size = 1'000'000}, network, one_rank_per_host(4)};
+      for (const Parameters& parameters : find("packed-trees").candidates(problem)) {
+        const Skeleton skeleton = find("packed-trees").build(problem, parameters);
+        CHECK(!skeleton.parents.empty());
+        CHECK_NOTHROW(schedule::verify(problem.collective, expand(kind, skeleton, 1'000'000)));
+      }
+    }
+  }
+}
+
+TEST_CASE("no trees over sites are no trees over hosts") {
+  const Network network = named_hosts(3);
+  const Problem problem{{.kind = Kind::bcast, .ranks = 3}, network, one_rank_per_host(3)};
+  const HostTrees laid = lay_host_trees(SiteGraph(problem, DataFlow::spread), {}, 2, 0);
+  CHECK(laid.trees.empty());
+  CHECK(laid.rate == 0);
+}
+
 TEST_CASE("paced-linear serves every rank, the far ones first where nothing else differs") {
   for (const Kind kind : {Kind::gather, Kind::scatter})
     for (const Rank ranks : {1, 2, 3, 5, 8, 13, 17}) {

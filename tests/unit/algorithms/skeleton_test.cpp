@@ -4,6 +4,7 @@
 #include "networks.hpp"
 #include "unit/share.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <random>
 #include <stdexcept>
@@ -130,6 +131,19 @@ TEST_CASE("what is wrong with a skeleton is said") {
   CHECK(error_of([](Skeleton& s) {
           s.parents[0] = {0, 1, 2, 3};
         }) == "a skeleton is damaged: parents go in a circle, or there are several roots");
+}
+
+TEST_CASE("links that are slow by more than a million steps have delays that can be read") {
+  // A segment of 1 KiB takes 0.1 us, and the way to the parent 0.5 s: 5 million steps.
+  const network::Network network = network::even_network(4, units::Time(0.5), units::Rate(1024e7));
+  const Problem problem = make_problem(
+      {.kind = Kind::allreduce, .ranks = 4, .size = 16'000'000'000}, network, {0, 1, 2, 3}, "");
+  const Parameters parameters{.segment_size = 1024};
+  for (const char* name : {"pipelined-chain", "packed-trees"}) {
+    const Skeleton skeleton = find(name).build(problem, parameters);
+    CHECK(std::ranges::max(skeleton.delays) == longest_delay);
+    CHECK_NOTHROW(check(skeleton));
+  }
 }
 
 } // namespace
