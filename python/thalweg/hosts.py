@@ -1,5 +1,6 @@
 """Hosts of a program in the form that launchers take: `-H a,b:2,node[0-3]` or a hostfile."""
 
+import contextlib
 import re
 import socket
 from collections.abc import Iterable, Iterator, Sequence
@@ -98,6 +99,22 @@ def read(path: Path) -> list[Host]:
     ]
 
 
+def without_slots(path: Path) -> list[str]:
+    """Returns the hosts of a hostfile whose lines don't say how many slots they have.
+
+    Raises UserError if it can't be read.
+    """
+    lines = read_text(path, f"hostfile {path}").splitlines()
+    listed = (re.sub(r"\s*=\s*", "=", _COMMENT.sub("", line)).split() for line in lines)
+    return [
+        words[0]
+        for words in listed
+        if words
+        and not any(word.startswith("slots=") for word in words)
+        and not re.search(rf":{_COUNT}$", words[0])
+    ]
+
+
 def added_up(listed: Iterable[Host]) -> list[Host]:
     """Returns each host once, where it is listed first, with the slots of all its entries.
 
@@ -144,13 +161,28 @@ def placement(hosts: Sequence[Host], ranks: int) -> list[str]:
 
 
 def is_this_machine(name: str) -> bool:
-    """Whether a host's name is one that this machine has by itself."""
-    return folded(name) in _own_names()
+    """Whether a host's name is one that this machine has by itself, with or without the domain, or
+    one of its addresses; a user before it doesn't count."""
+    host = folded(name).rpartition("@")[2].strip("[]")
+    if ":" in host or _IPV4.fullmatch(host):
+        return _is_own_address(host)
+    own = _own_names()
+    short, domain, _ = host.partition(".")
+    alike = [each for each in own if each.partition(".")[0] == short]
+    return host in own or bool(alike and not (domain and any("." in each for each in alike)))
+
+
+def _is_own_address(address: str) -> bool:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as own:
+        own.bind((address, 0))  # which only an address of this machine allows
+        return True
+    return False
 
 
 @cache
 def _own_names() -> frozenset[str]:
-    own = ("localhost", "127.0.0.1", socket.gethostname(), socket.getfqdn())
+    own = ("localhost", socket.gethostname(), socket.getfqdn())
     return frozenset(map(folded, own))
 
 

@@ -164,14 +164,27 @@ def _beside(file: Path) -> Path:
     return file.with_name(f"{file.name}.hosts")
 
 
+_OPEN_MPI_POLICY = "PRTE_MCA_rmaps_default_mapping_policy"
+
+
 def _open_mpi(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
     """5.0: filling slots must be asked for: by itself it goes on with the next host where cores run
     out. The mapper "seq" takes a line per rank; where it is to bind, or chooses to, it fails on
-    hosts with more ranks than cores, so nothing is bound unless the user has set a policy.
+    hosts with more ranks than cores, so nothing is bound unless the user has set a policy. What
+    the user's own policy says besides its mapper, such as the cores of a rank, stays in force.
     """
+    policy = os.environ.get(_OPEN_MPI_POLICY, "")
+    mapper, colon, qualifiers = policy.partition(":")
     if blocks := _in_blocks(hosts, placement):
         listed = _told_to_open_mpi(blocks, file)
-        return replace(listed, options=["--map-by", "slot", *listed.options])
+        remark = (
+            f"Open MPI's mapping policy '{policy}' isn't followed: ranks fill one host after the "
+            "other"
+            if mapper not in ("", "slot")
+            else ""
+        )
+        options = ["--map-by", f"slot{colon}{qualifiers}", *listed.options]
+        return replace(listed, options=options, remark=remark)
     binding = [] if "PRTE_MCA_hwloc_default_binding_policy" in os.environ else ["--bind-to", "none"]
     return Order(
         ["--map-by", "seq", *binding, "--hostfile", str(file)],
@@ -287,7 +300,14 @@ EACH_BY_ITSELF = ("openmpi", "openmpi-4")
 def _rankfile(
     form: str, hosts: Sequence[Host], placement: Sequence[str], file: Path, cores: "Sequence[Core]"
 ) -> Order:
-    """Slots are hwloc's logical numbers of cores. A core of several ranks must be allowed."""
+    """Slots are hwloc's logical numbers of cores. A core of several ranks must be allowed.
+
+    Raises UserError if Open MPI can't read a file of this name.
+    """
+    if form == "openmpi" and ":" in str(file):
+        raise UserError(
+            f"{file}: Open MPI takes what follows a colon for something else; choose another name"
+        )
     lines = [
         f"rank {rank}={host} slot={core.number}"
         for rank, (host, core) in enumerate(zip(placement, cores, strict=True))

@@ -23,6 +23,10 @@ _LAUNCHERS = {
     "openmpi": ("mpirun.openmpi", "mpirun", "mpiexec"),
     "mpich": ("mpiexec.mpich", "mpiexec.hydra", "mpiexec", "mpirun"),
 }
+LIBRARIES = {"openmpi": ("libmpi.so.40",), "mpich": ("libmpi.so.12", "libmpich.so.12")}
+"""What MPI libraries' files are called, of each flavour."""
+_LIBRARY_FOLDERS = ("lib", "lib64", "lib/release")
+_SYSTEM = (Path("/usr"), Path("/usr/local"), Path("/"))
 _LIBMPI = re.compile(r"libmpi(?:_\w+)?\.so\.40|libmpi(?:ch|fort|cxx|chfort|chcxx)?\.so\.12")
 # Loads mpi4py's MPI library without initialising it, and says which file it is.
 _MPI4PY = (
@@ -105,15 +109,16 @@ class Launcher:
         return [*agent, host, "true"]
 
     def libraries(self) -> dict[str, str]:
-        """Returns the environment in which our own programs find the launcher's MPI library.
+        """Returns the environment in which our own programs find the launcher's MPI library, and
+        with it what it needs itself.
 
         It is empty if the library is on the system's search path.
         """
-        folder = self.path.resolve().parent.parent / "lib"
-        system = folder.parent in (Path("/usr"), Path("/usr/local"), Path("/"))
-        if system or not any(folder.glob("libmpi*.so*")):
+        library = library_beside(self.flavour, self.path)
+        if library is None or library.parent.parent in _SYSTEM:
             return {}
-        return {"LD_LIBRARY_PATH": str(folder)}
+        known = os.environ.get("LD_LIBRARY_PATH", "")
+        return {"LD_LIBRARY_PATH": ":".join(filter(None, [str(library.parent), known]))}
 
     def _agent(self) -> list[str]:
         """Returns the command with which the launcher starts its daemons, such as ssh."""
@@ -161,6 +166,13 @@ def at(path: str) -> Launcher:
     return Launcher(Path(found).absolute(), flavour, version)
 
 
+def library_beside(flavour: str, launcher: Path) -> Path | None:
+    """Returns the MPI library of the installation that a launcher is in, if it has one."""
+    prefix = launcher.resolve().parent.parent
+    places = (prefix / folder / name for folder in _LIBRARY_FOLDERS for name in LIBRARIES[flavour])
+    return next((place for place in places if place.is_file()), None)
+
+
 def start_error(command: Sequence[str], error: OSError) -> UserError:
     """Returns what is said where the system doesn't start a launcher."""
     remedy = "name another one with --launcher"
@@ -188,9 +200,9 @@ def find(flavour: str, libmpi: Path | None = None) -> Launcher:
     if flavour not in FLAVOURS:
         raise UserError(f"MPI library '{flavour}' is not known; choose {' or '.join(FLAVOURS)}")
     names = _LAUNCHERS[flavour]
-    beside = (
-        [str(libmpi.resolve().parent.parent / "bin" / name) for name in names] if libmpi else []
-    )
+    # Intel MPI has its library in lib/release.
+    prefixes = libmpi.resolve().parents[1:4] if libmpi else ()
+    beside = [str(prefix / "bin" / name) for prefix in prefixes for name in names]
     for candidate in [*beside, *names]:
         if not (found := shutil.which(candidate)):
             continue

@@ -1,7 +1,9 @@
 """Finds what was recorded of an earlier run like the one to come."""
 
 import contextlib
+import os
 import re
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,21 +13,36 @@ from thalweg.errors import UserError
 from thalweg.files import parse_json, read_text
 from thalweg.record import Run
 
-_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(
+    r"(?<![\w.])[-+]?(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
+    r"|\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
+)
+"""A number by itself, with its sign, or digits in a word."""
+_SCRIPTS = {".bash", ".jl", ".lua", ".m", ".pl", ".py", ".r", ".R", ".rb", ".sh", ".tcl"}
 
 
 def pattern(arguments: Sequence[str]) -> list[str]:
     """Returns arguments without what differs between runs of a kind: numbers and paths.
 
-    "--size=1000", "in/a.dat" and "step12" become "--size=0", "/" and "step0".
+    "--size=1000", "in/a.dat" and "step12" become "--size=0", "/" and "step0". The file of a program
+    or a script stays, by its whole path: it is what a program such as `numactl` or `julia` runs.
     """
-    return [_general(word) for word in arguments]
+    return [_program(word) or _general(word) for word in arguments]
+
+
+def _program(word: str) -> str:
+    """Returns the path of a file that is a program or a script; "" if the word is something
+    else."""
+    found = shutil.which(word)
+    if not found and Path(word).suffix in _SCRIPTS and Path(word).is_file():
+        found = word
+    return os.path.realpath(found) if found else ""
 
 
 def _general(word: str) -> str:
     name, equals, value = word.rpartition("=")
     if "/" in value:
-        return f"{name}{equals}/"
+        return f"{_NUMBER.sub('0', name)}{equals}/"
     return _NUMBER.sub("0", word)
 
 

@@ -4,7 +4,9 @@
 library comes with it.
 """
 
+import contextlib
 import hashlib
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,11 +19,11 @@ from thalweg.launcher import Launcher
 from thalweg.network import Network
 from thalweg.past_placements import Question
 from thalweg.planner import PlanFile
-from thalweg.plans import NORMAL, Search, Setting
+from thalweg.plans import ESTIMATE, NORMAL, Setting
 from thalweg.run_placement import Choice
 
-ESTIMATE = Search(effort="estimate")
-"""For networks that were measured quickly: a program shouldn't wait for its plans."""
+PLAN_DAYS = 60
+"""Days for which a plan stays in the cache though no run takes it."""
 
 
 def choose(
@@ -79,17 +81,23 @@ def _more_planning(net: Network, choice: Choice, flavour: str, quick: bool) -> f
     return max(0.0, best - usual)
 
 
-def check_plan(path: Path, ranks: int) -> None:
-    """Says so if the file has no plans for as many ranks. Raises UserError if it is no plan file,
-    damaged, or of another version."""
+def check_plan(path: Path, ranks: int, flavour: str) -> None:
+    """Says so if the file has no plans for as many ranks, or is for another MPI library. Raises
+    UserError if it is no plan file, damaged, or of another version."""
     if not is_file(path):
         raise UserError(f"plan {path}: no such file; make it with `thalweg plan`")
     try:
-        known = [len(table.placement) for table in planner.from_bytes(path.read_bytes()).tables]
+        plan = planner.from_bytes(path.read_bytes())
     except OSError as error:
         raise UserError(f"plan {path}: {error.strerror}") from None
     except UserError as error:
         raise UserError(f"plan {path}: {error}") from None
+    if plan.library not in ("", flavour):
+        console.note(
+            f"plan {path} is for {plan.library}, but the run has {flavour}: what it takes for the "
+            f"library's own times isn't this one's; `thalweg plan --mpi {flavour}` makes another"
+        )
+    known = [len(table.placement) for table in plan.tables]
     if known and ranks not in known:
         console.note(
             f"plan {path} is for {known[0]} ranks, but the run has {ranks}: world rank 0 makes "
@@ -111,14 +119,29 @@ def make_plan(net: Network, names: Sequence[str], flavour: str, *, quick: bool =
     if not _has(path, content):  # A cache that can't be written is no reason not to start.
         _make_cache(path, "plan")
         write_file(path, f"plan {path}", content, paths.ANOTHER_CACHE)
+        _drop_unused(path.parent)
     return path
 
 
+def _drop_unused(plans: Path) -> None:
+    """Removes plans that no run has taken for PLAN_DAYS, as others may do at the same time."""
+    oldest = time.time() - 86_400 * PLAN_DAYS
+    for path in plans.glob("*.plan"):
+        with contextlib.suppress(OSError):
+            if path.stat().st_mtime < oldest:
+                path.unlink()
+
+
 def _has(path: Path, content: bytes) -> bool:
+    """Whether the file has this content; then it counts as used."""
     try:
-        return path.read_bytes() == content
+        found = path.read_bytes() == content
     except OSError:
         return False
+    if found:
+        with contextlib.suppress(OSError):
+            os.utime(path)
+    return found
 
 
 def _setting(net: Network, names: Sequence[str], flavour: str, quick: bool) -> Setting:

@@ -31,7 +31,17 @@ from thalweg.printable import short
 from thalweg.schedule import Schedule
 from thalweg.simulator import Fidelity, Prediction
 
-__all__ = ["NATIVE", "NORMAL", "Plan", "Search", "Setting", "plan", "save", "write_table"]
+__all__ = [
+    "ESTIMATE",
+    "NATIVE",
+    "NORMAL",
+    "Plan",
+    "Search",
+    "Setting",
+    "plan",
+    "save",
+    "write_table",
+]
 
 BUDGET = 10.0
 """Default seconds of a patient search."""
@@ -90,6 +100,8 @@ class Search:
 
 
 NORMAL = Search()
+ESTIMATE = Search(effort="estimate")
+"""For networks that were measured quickly: a program shouldn't wait for its plans."""
 
 
 @dataclass(frozen=True)

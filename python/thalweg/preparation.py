@@ -39,6 +39,8 @@ class Request:
     matrix: Path | None = None
     bind: str | None = None
     """The inside of the hosts, if ranks are to be bound to cores."""
+    started_by_user: bool = False
+    """Whether the user starts the launcher, which then fills the hosts in its own order."""
 
 
 @dataclass(frozen=True)
@@ -168,15 +170,33 @@ def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
     return replace(prepared, cores=cores)
 
 
+def _as_filled(launcher: Launcher, request: Request, listed: Sequence[Host]) -> list[Host]:
+    """Returns hosts in the order in which the launcher fills them by itself.
+
+    Raises UserError if it gives them other slots than are listed.
+    """
+    if launcher.flavour == "openmpi" and request.hostfile:
+        for name in hosts.without_slots(request.hostfile):
+            raise UserError(
+                f"hostfile {request.hostfile}: Open MPI gives {name} as many slots as it has "
+                f"cores; write '{name} slots=1', or more"
+            )
+    if launcher.form == "openmpi-4":
+        return sorted(listed, key=lambda host: not hosts.is_this_machine(host.name))
+    return list(listed)
+
+
 def _prepare(request: Request, program: Sequence[str]) -> Preparation:
     chosen = choose_launcher(request, program)
     listed = choose_hosts(request)
+    if request.started_by_user:
+        listed = _as_filled(chosen, request, listed)
     ranks = hosts.check_ranks(request.ranks or sum(host.slots for host in listed))
     names = hosts.placement(listed, ranks)
     if request.plan:
         from thalweg import planning
 
-        planning.check_plan(request.plan, ranks)
+        planning.check_plan(request.plan, ranks, chosen.flavour)
         return Preparation(chosen, listed, names, request.network, request.plan)
     if request.matrix:  # what can't be used is said before the network is probed
         from thalweg import run_placement

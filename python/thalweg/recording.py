@@ -23,6 +23,8 @@ from thalweg.record import digest
 
 KEPT = 5
 """Records of a program on its hosts that stay in the cache."""
+KEPT_OF_PROGRAM = 20
+"""Those of it on any hosts: each batch job may have others."""
 LONGEST = 86400.0
 """Seconds after which a run without an end has probably been killed."""
 
@@ -100,14 +102,16 @@ def named(folder: Path) -> Path:
 def usual(program: Sequence[str], hosts: Sequence[str]) -> Path | None:
     """Returns a new folder in the cache for a run of the program on the hosts.
 
-    Of earlier ones the last stay, KEPT with this one, and those that may still go on. None, with a
+    Of earlier ones the last stay, KEPT with this one and KEPT_OF_PROGRAM on any hosts, and those
+    that may still go on. None, with a
     note, if there is no place.
     """
     group = _records() / f"{_key(_program(program))}-{_key(sorted(set(hosts)))}"
     folder = group / f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}"
     try:
         folder.mkdir(parents=True)
-        for old in sorted(group.iterdir())[:-KEPT]:
+        of_hosts = sorted(group.iterdir(), reverse=True)[KEPT:]
+        for old in {*of_hosts, *of_program(program)[KEPT_OF_PROGRAM:]}:
             if _is_over(old):
                 shutil.rmtree(old, ignore_errors=True)
     except OSError as error:

@@ -19,8 +19,9 @@ from thalweg.analysis import links, stages
 from thalweg.analysis.tables import SHAPE, Run
 from thalweg.collective import Kind, parse_kind
 from thalweg.errors import UserError
+from thalweg.knowledge import QUICKLY
 from thalweg.network import Network
-from thalweg.plans import Setting
+from thalweg.plans import ESTIMATE, NORMAL, Setting
 from thalweg.tree_search import LEAST_GAIN, Move, Search, Tree
 
 KINDS = (Kind.bcast, Kind.reduce, Kind.allreduce, Kind.barrier)
@@ -219,7 +220,8 @@ def keep(run: Run, advice: Sequence[Advice]) -> None:
     Raises UserError if the file can't be written.
     """
     assert run.network is not None
-    setting = Setting(run.network, list(run.placement), run.library)
+    effort = ESTIMATE if run.network.measured_with.endswith(QUICKLY) else NORMAL
+    setting = Setting(run.network, list(run.placement), run.library, effort)
     table = wisdom.table(setting)
     for each in advice:
         beginnings = sorted(

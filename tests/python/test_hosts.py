@@ -154,6 +154,39 @@ def test_this_machine_is_known_in_capitals(monkeypatch: pytest.MonkeyPatch) -> N
     assert not is_this_machine("there")
 
 
+@pytest.mark.parametrize(
+    ("own", "names", "others"),
+    [
+        ("node02.cluster.local", ["node02", "Node02.Cluster.local", "me@node02"],
+         ["node02.other.org", "node0", "node02.cluster"]),
+        ("node02", ["node02", "node02.cluster.local"], ["node020", "node2"]),
+    ],
+)  # fmt: skip
+def test_this_machine_is_known_with_and_without_its_domain(
+    monkeypatch: pytest.MonkeyPatch, own: str, names: list[str], others: list[str]
+) -> None:
+    hosts._own_names.cache_clear()
+    with monkeypatch.context() as patched:
+        patched.setattr("socket.gethostname", lambda: own)
+        patched.setattr("socket.getfqdn", lambda: own)
+        assert all(map(is_this_machine, names))
+        assert not any(map(is_this_machine, others))
+    hosts._own_names.cache_clear()
+
+
+def test_this_machine_is_known_by_its_addresses() -> None:
+    assert is_this_machine("127.0.0.1")
+    assert is_this_machine("me@127.0.0.1")
+    assert not is_this_machine("192.0.2.1")  # of no machine (RFC 5737)
+    assert not is_this_machine("[2001:db8::1]")
+
+
+def test_lines_without_slots_are_found(tmp_path: Path) -> None:
+    file = tmp_path / "hosts"
+    file.write_text("# a\na slots=2\nb\nc:3\nd slots = 1 # x\n\ne max_slots=4\n")
+    assert hosts.without_slots(file) == ["b", "e"]
+
+
 def test_hosts_of_a_network_are_known_in_capitals(tmp_path: Path) -> None:
     net = network.even_network(3, 1e-4, 1e8)
     net.hosts = [network.Host(name, 1e8, 1e8) for name in ("Node1", "node2", "node1")]

@@ -37,6 +37,27 @@ def test_hosts_in_their_order_need_no_file(form: str, options: list[str]) -> Non
     assert order(form, HOSTS, BLOCKS, FILE) == Order(options)
 
 
+@pytest.mark.parametrize(
+    ("policy", "option"),
+    [("slot:PE=2", "slot:PE=2"), (":PE=4:OVERSUBSCRIBE", "slot:PE=4:OVERSUBSCRIBE"),
+     ("node:PE=2", "slot:PE=2")],
+)  # fmt: skip
+def test_the_cores_that_the_user_gives_a_rank_stay(
+    monkeypatch: pytest.MonkeyPatch, policy: str, option: str
+) -> None:
+    monkeypatch.setenv("PRTE_MCA_rmaps_default_mapping_policy", policy)
+    found = order("openmpi", HOSTS, BLOCKS, FILE)
+    assert list(found.options[:2]) == ["--map-by", option]
+    assert ("isn't followed" in found.remark) == policy.startswith("node")
+
+
+def test_a_rankfile_has_no_colon_in_its_name() -> None:
+    cores = cast("list[Core]", [SimpleNamespace(number=at) for at in range(len(BLOCKS))])
+    with pytest.raises(UserError, match="colon"):
+        order("openmpi", HOSTS, BLOCKS, Path("/x/12:30/ranks"), cores)
+    assert order("openmpi-4", HOSTS, BLOCKS, Path("/x/12:30/ranks"), cores).file
+
+
 def test_a_host_that_is_not_filled_gets_no_more_than_its_ranks() -> None:
     assert order("mpich", HOSTS, ["c", "a", "b"], FILE) == Order(["-hosts", "c:1,a:1,b:2"])
 

@@ -200,10 +200,27 @@ def test_nothing_to_reach_on_this_machine_or_under_a_batch_system(
     assert MPICH.reach("far", 7) is None
 
 
-def test_our_programs_find_a_library_outside_the_system(tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["lib", "lib64", "lib/release"])
+def test_our_programs_find_a_library_outside_the_system(
+    tmp_path: Path, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
     path = fake(tmp_path / "bin", "mpirun", "")
     own = Launcher(path, "openmpi", "5.0.0")
+    (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / folder / "libmpi_other.so.40").touch()
     assert own.libraries() == {}
-    (tmp_path / "lib").mkdir()
-    (tmp_path / "lib" / "libmpi.so.40").touch()
-    assert own.libraries() == {"LD_LIBRARY_PATH": str(tmp_path / "lib")}
+    (tmp_path / folder / "libmpi.so.40").touch()
+    assert own.libraries() == {"LD_LIBRARY_PATH": str(tmp_path / folder)}
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/ucx/lib")  # which the library may need
+    assert own.libraries() == {"LD_LIBRARY_PATH": f"{tmp_path / folder}:/opt/ucx/lib"}
+
+
+@pytest.mark.parametrize("folder", ["lib", "lib64", "lib/release"])
+def test_the_launcher_of_a_librarys_own_installation_is_found(tmp_path: Path, folder: str) -> None:
+    said = "echo 'Intel(R) MPI Library for Linux* OS, Version 2021.9 Build 1'"
+    path = fake(tmp_path / "bin", "mpiexec.hydra", said)
+    (tmp_path / folder).mkdir(parents=True)
+    library = tmp_path / folder / "libmpi.so.12"
+    library.touch()
+    assert launcher.find("mpich", library) == Launcher(path, "mpich", "2021.9")

@@ -36,11 +36,24 @@ def recorded(
     [
         (["--size=100", "-n", "1.5e-3"], ["--size=0", "-n", "0"]),
         (["in/a.dat", "/b", "--in=../c=1/d"], ["/", "/", "--in=../c=/"]),
-        (["step12", "fast", ""], ["step0", "fast", ""]),
+        (["step12", "faster", ""], ["step0", "faster", ""]),
+        (["-5", ".5", "1.e-5", "+3", "0x1F", "2-3"], ["0", "0", "0", "0", "0", "0-0"]),
+        (["--a=1,f=/d", "-n4", "x-1e3.dat"], ["--a=0,f=/", "-n0", "x-0.dat"]),
     ],
 )
 def test_numbers_and_paths_are_no_part_of_a_pattern(words: list[str], general: list[str]) -> None:
     assert past_runs.pattern(words) == general
+
+
+def test_what_a_program_starts_is_part_of_its_pattern(tmp_path: Path) -> None:
+    program, script = tmp_path / "solver", tmp_path / "b.jl"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    script.touch()
+    (tmp_path / "mesh.dat").touch()
+    words = ["--cpunodebind=0", str(program), str(script), str(tmp_path / "mesh.dat")]
+    assert past_runs.pattern(words) == ["--cpunodebind=0", str(program), str(script), "/"]
+    assert past_runs.pattern(["sh"])[0].startswith("/")
 
 
 def test_the_same_arguments_come_before_the_same_pattern_and_late_ones_before_early_ones() -> None:

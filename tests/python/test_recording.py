@@ -88,6 +88,22 @@ def test_the_cache_keeps_the_last_records_of_a_program(
     assert set(kept(tmp_path)) - {other} == set(found[-recording.KEPT :])
 
 
+def test_the_cache_keeps_the_last_records_of_a_program_on_any_hosts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    clock = iter(range(100, 200))
+    monkeypatch.setattr(recording.time, "strftime", lambda *_: f"20260101T000{next(clock)}")
+    found = []
+    for number in range(recording.KEPT_OF_PROGRAM + 3):
+        folder = recording.usual(["./app"], [f"node{number}"])
+        assert folder
+        (folder / "run.json").write_text('{"launch": {"status": 0}}')
+        found.append(folder)
+    assert [folder.exists() for folder in found[:4]] == [False, False, True, True]
+    assert all(folder.exists() for folder in found[2:])
+
+
 def test_records_of_runs_that_go_on_stay_until_they_are_old(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

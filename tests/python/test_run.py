@@ -1,9 +1,12 @@
 """What `thalweg run` and `thalweg env` hand to a launcher; the launcher is a script that tells."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -133,6 +136,66 @@ def test_env_prints_what_run_sets(launcher: Path, capsys: pytest.CaptureFixture[
     library = launcher.parent / "thalweg/lib/libthalweg-openmpi.so"
     expected = f"-x LD_PRELOAD={library} -x THALWEG_PLAN={plan} -x THALWEG_RACE=1\n"
     assert capsys.readouterr().out == expected
+
+
+def test_env_has_the_hosts_in_the_order_in_which_open_mpi_4_fills_them(
+    launcher: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("thalweg.hosts.is_this_machine", lambda name: name == "b")
+    request = Request(
+        ranks=3, hosts="a:2,b:1", launcher=str(launcher), plan=plan_beside(launcher)
+    )  # fmt: skip
+    assert list(preparation.prepare(request).placement) == ["a", "a", "b"]
+    by_user = replace(request, started_by_user=True)
+    assert list(preparation.prepare(by_user).placement) == ["b", "a", "a"]
+
+
+def test_env_refuses_a_hostfile_that_open_mpi_takes_otherwise(
+    launcher: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = launcher.with_name("hosts")
+    file.write_text("a slots=1\nb\n")
+    words = ["env", "-n", "2", "--hostfile", str(file), "--launcher", str(launcher)]
+    assert main([*words, "--plan", str(plan_beside(launcher))]) == 2
+    said = " ".join(capfd.readouterr().err.split())
+    assert "Open MPI gives b as many slots as it has cores; write 'b slots=1'" in said
+
+
+def test_several_programs_are_refused(launcher: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "-n", "1", "--launcher", str(launcher), "--", "./a", ":", "-n", "1", "./b"]
+    assert main(words) == 2
+    assert "a run has one program" in capfd.readouterr().err
+
+
+def test_a_plan_for_another_library_is_noted(
+    launcher: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    plan = launcher.with_name("a.plan")
+    net = networks.even_network(2, 1e-4, 1e8)
+    for library in ("openmpi", "mpich"):
+        plan.write_bytes(planner.to_bytes(PlanFile(net, library, [])))
+        words = ["run", "-n", "2", "-H", "a,b", "--launcher", str(launcher)]
+        assert main([*words, "--plan", str(plan), "--", "./app"]) == 7
+        said = " ".join(capfd.readouterr().err.split())
+        assert ("is for mpich, but the run has openmpi" in said) == (library == "mpich")
+
+
+def test_plans_that_no_run_takes_any_more_are_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    net = networks.even_network(2, 1e-4, 1e8)
+    names = [host.name for host in net.hosts]
+    used = planning.make_plan(net, names, "openmpi")
+    unused = used.with_name("0.plan")
+    unused.write_bytes(b"")
+    long_ago = time.time() - 86_400 * (planning.PLAN_DAYS + 1)
+    for path in (used, unused):
+        os.utime(path, (long_ago, long_ago))
+    assert planning.make_plan(net, names, "openmpi") == used
+    planning.make_plan(networks.even_network(2, 1e-3, 1e8), names, "openmpi")
+    assert used.is_file()
+    assert not unused.exists()
 
 
 def test_a_preload_of_the_user_is_kept(launcher: Path, monkeypatch: pytest.MonkeyPatch) -> None:

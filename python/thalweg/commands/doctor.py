@@ -155,13 +155,10 @@ def mpi_libraries() -> Iterator[Mpi]:
 
 def find_library(flavour: str, beside: Path) -> str:
     """Returns the library that belongs to the launcher `beside`, or the one the loader finds."""
-    names = ("libmpi.so.40",) if flavour == "openmpi" else ("libmpi.so.12", "libmpich.so.12")
-    for name in names:
-        own = beside.parent.parent / "lib" / name
-        if own.is_file():
-            return str(own)
+    if own := launcher.library_beside(flavour, beside):
+        return str(own)
     known = _output(["ldconfig", "-p"]) or _output(["/sbin/ldconfig", "-p"])
-    for name in names:
+    for name in launcher.LIBRARIES[flavour]:
         if found := re.search(rf"^\s*{re.escape(name)} .*=> (\S+)", known, re.MULTILINE):
             return found[1]
     return ""

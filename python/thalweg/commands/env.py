@@ -36,7 +36,10 @@ def command(
 
     Example: [bold]mpirun -n 16 -H a:8,b:8 $(thalweg env -n 16 -H a:8,b:8) ./app[/bold]
     """
-    prepared = prepare(Request(ranks, hosts, hostfile, launcher, mpi, network, plan))
+    request = Request(
+        ranks, hosts, hostfile, launcher, mpi, network, plan, started_by_user=True
+    )  # fmt: skip
+    prepared = prepare(request)
     variables = prepared.environment(trace=trace)
     if json:
         console.show_json({"launcher": str(prepared.launcher.path), "environment": variables})

@@ -106,6 +106,11 @@ def command(
             knows_network=network is not None or plan is None,
         )
     wanted = _wanted_folder(record, no_record, events)
+    if ":" in program:
+        raise UserError(
+            "a run has one program: ':' joins several; start them by mpirun with what `thalweg "
+            "env` prints before each"
+        )
     _check_placement(matrix, no_placement, plan, program)
     caution = Caution(verify, check_threshold(recalibrate), start)
     place = not (no_placement or plan)

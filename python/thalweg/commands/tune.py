@@ -1,6 +1,7 @@
 """`thalweg tune`: moves that would make a run's collectives faster."""
 
 import math
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ from rich.table import Table
 
 from thalweg import console, runs, trees, tuning, units
 from thalweg.collective import is_rooted
+from thalweg.errors import UserError
 from thalweg.files import check_output
 from thalweg.options import Hosts, Json, RunFolder, RunNetwork
 from thalweg.printable import plural
@@ -53,6 +55,8 @@ def command(
     if output:
         check_output(output, f"tree file {output}")
     seconds = units.parse_time(budget)
+    if output and any(letter in str(output) for letter in ";,"):
+        raise UserError(f"{output}: THALWEG_FORCE takes no file with ';' or ',' in its name")
     with console.progress(f"tuning {run}"):
         read = runs.read(run, network, hosts)
         found = tuning.advise(read, seconds)
@@ -69,8 +73,9 @@ def command(
         console.show("Tuned trees are kept: thalweg run uses them on this network from now on.")
     if output:
         console.show(
-            f"written to {output}; to try it: "
-            f'THALWEG_FORCE="{found[0].kind.name}={trees.NAME}:file={output}" thalweg run ...'
+            f"written to {output}; to try it: THALWEG_FORCE="
+            + shlex.quote(f"{found[0].kind.name}={trees.NAME}:file={output}")
+            + " thalweg run ..."
         )
     return 0
 
