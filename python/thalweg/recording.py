@@ -24,7 +24,7 @@ from thalweg.record import digest
 KEPT = 5
 """Records of a program on its hosts that stay in the cache."""
 KEPT_OF_PROGRAM = 20
-"""Those of it on any hosts: each batch job may have others."""
+"""Records of a program on any hosts that stay: each batch job may have others."""
 LONGEST = 86400.0
 """Seconds after which a run without an end has probably been killed."""
 
