@@ -146,6 +146,20 @@ void uneven(unsigned /*seed*/) {
     }
 }
 
+/// Forms whose arrays are spoilt as soon as the call has begun: planned calls have copies.
+void spoilt(unsigned /*seed*/) {
+  for (int number = 0; number < 20; ++number)
+    for (const int kind : {6, 14, 15, 16, 17}) {
+      const int root = number % size_of(MPI_COMM_WORLD);
+      Pending it = start(MPI_COMM_WORLD, {.number = number,
+                                          .kind = kind,
+                                          .root = root,
+                                          .count = 1 + 1000 * number,
+                                          .spoils = true});
+      wait(it);
+    }
+}
+
 /// The same collective on a communicator before and after it is set up.
 void new_communicator(unsigned /*seed*/) {
   MPI_Comm comm = MPI_COMM_NULL;
@@ -505,6 +519,7 @@ int main(int argc, char** argv) {
       {"random", random},
       {"each", each},
       {"uneven", uneven},
+      {"spoilt", spoilt},
       {"single", each},
       {"new", new_communicator},
       {"orders", orders},

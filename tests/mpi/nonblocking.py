@@ -119,6 +119,7 @@ def tests(its: Nonblocking) -> list[Callable[[], None]]:
         partial(its.all_planned, "orders", 5),
         partial(its.all_planned, "freed", 4),
         partial(its.all_planned, "cached", 4),
+        partial(its.all_planned, "spoilt", 3),
         partial(its.all_planned, "many", 3),
         partial(its.all_planned, "threads", 3),
         its.persistent,

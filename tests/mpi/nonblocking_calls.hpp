@@ -3,6 +3,7 @@
 #include "check.hpp"
 #include "persistent_calls.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <mpi.h>
@@ -41,6 +42,7 @@ struct Draw {
   bool in_place = false;
   bool gaps = false;       ///< between the elements of blocks of different lengths
   bool persistent = false; ///< as a persistent collective, of those whose blocks differ
+  bool spoils = false;     ///< arrays of counts and displacements don't stay until the end
 };
 
 inline constexpr int equal_kinds = 14, kinds = 19;
@@ -143,6 +145,20 @@ private:
     };
     return std::move(_pending);
   }
+  /// Calls with the counts of equal blocks.
+  template <class Body>
+  void all_counts(const Body& body) {
+    Ints& own = counts();
+    body(own);
+    spoil(own);
+  }
+  void spoil(Ints& array) const {
+    if (_draw.spoils) std::fill(array.begin(), array.end(), -1);
+  }
+  template <class Blocks>
+  void spoil_arrays(Blocks& blocks) const {
+    spoil(blocks.counts), spoil(blocks.displacements);
+  }
   Ints& counts() { return keep(Ints(static_cast<std::size_t>(_ranks), _draw.count)); }
   Ints& places() {
     Ints& places = keep(Ints());
@@ -180,8 +196,10 @@ private:
       MPI_Ireduce_scatter_block(in.data(), out.data(), _draw.count, MPI_INT, MPI_SUM, _comm,
                                 &_pending.request);
     else
-      MPI_Ireduce_scatter(in.data(), out.data(), counts().data(), MPI_INT, MPI_SUM, _comm,
-                          &_pending.request);
+      all_counts([&](Ints& own) {
+        MPI_Ireduce_scatter(in.data(), out.data(), own.data(), MPI_INT, MPI_SUM, _comm,
+                            &_pending.request);
+      });
     return expect(out, sum(_ranks, _rank), "reduce_scatter");
   }
   Pending gather() {
@@ -290,6 +308,7 @@ private:
     Blocks& out = keep_empty(expected);
     call(MPI_Igatherv, THALWEG_PERSISTENT(Gatherv), in.data(), length(_rank, 0), MPI_INT,
          out.data.data(), out.counts.data(), out.displacements.data(), out.types[0], _draw.root);
+    spoil_arrays(out);
     return expect(out.data, _rank == _draw.root ? expected.data : Ints(out.data), "gatherv");
   }
   Pending scatterv() {
@@ -299,6 +318,7 @@ private:
     call(MPI_Iscatterv, THALWEG_PERSISTENT(Scatterv), in.data.data(), in.counts.data(),
          in.displacements.data(), in.types[0], out.data(), length(_draw.root, _rank), MPI_INT,
          _draw.root);
+    spoil_arrays(in);
     return expect(out, expected, "scatterv");
   }
   Pending allgatherv() {
@@ -307,6 +327,7 @@ private:
     Blocks& out = keep_empty(expected);
     call(MPI_Iallgatherv, THALWEG_PERSISTENT(Allgatherv), in.data(), length(_rank, 0), MPI_INT,
          out.data.data(), out.counts.data(), out.displacements.data(), out.types[0]);
+    spoil_arrays(out);
     return expect(out.data, expected.data, "allgatherv");
   }
   Pending alltoallv() {
@@ -316,6 +337,7 @@ private:
     call(MPI_Ialltoallv, THALWEG_PERSISTENT(Alltoallv), in.data.data(), in.counts.data(),
          in.displacements.data(), in.types[0], out.data.data(), out.counts.data(),
          out.displacements.data(), out.types[0]);
+    spoil_arrays(in), spoil_arrays(out);
     return expect(out.data, expected.data, "alltoallv");
   }
   Pending alltoallw() {

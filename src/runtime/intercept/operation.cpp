@@ -58,7 +58,23 @@ std::shared_ptr<const PlannedCall> plan_call(Runtime& runtime, Communicator* com
 
 } // namespace
 
-Held::Held(Runtime& runtime, const Call& call, const Arguments& arguments) : _runtime(runtime) {
+void Held::Arrays::copy(Blocks& blocks) {
+  const auto copy = [&](Numbers& numbers, std::vector<std::int64_t>& copied) {
+    if (!numbers) return;
+    for (Rank i = 0; i < blocks.count; ++i)
+      copied.push_back(numbers[i]);
+    numbers = Numbers(copied.data());
+  };
+  copy(blocks.side.counts, counts);
+  copy(blocks.side.displacements, displacements);
+  if (blocks.side.types == nullptr) return;
+  types.assign(blocks.side.types, blocks.side.types + blocks.count);
+  blocks.side.types = types.data();
+}
+
+Held::Held(Runtime& runtime, const Call& call, Arguments& arguments) : _runtime(runtime) {
+  _send.copy(arguments.send);
+  _receive.copy(arguments.receive);
   for (const Blocks* blocks : {&arguments.send, &arguments.receive})
     if (blocks->side.types == nullptr) {
       if (blocks->count > 0) _types.push_back(blocks->side.type);

@@ -11,16 +11,26 @@
 
 namespace thalweg::runtime {
 
-/// Keeps the datatypes and the operator that a call uses.
+/// Keeps the datatypes and the operator that a call uses, and copies of its arrays: programs give
+/// them back too early now and then (mpi4py), which MPI libraries that read them at once forgive.
 class Held {
 public:
-  Held(Runtime& runtime, const Call& call, const Arguments& arguments);
+  /// Lets the arguments refer to the copies.
+  Held(Runtime& runtime, const Call& call, Arguments& arguments);
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
   ~Held();
 
 private:
+  /// Copies of one side's arrays.
+  struct Arrays {
+    std::vector<std::int64_t> counts, displacements;
+    std::vector<MPI_Datatype> types;
+    void copy(Blocks& blocks);
+  };
+
   Runtime& _runtime;
+  Arrays _send, _receive;
   std::vector<MPI_Datatype> _types;
   MPI_Op _op{};
   bool _has_op = false;
