@@ -64,10 +64,24 @@ Groups::Groups(const Reach& reach) : _reach(reach) {
     _out.push_back(reach.rate_out(host));
     _in.push_back(reach.rate_in(host));
   }
+  find_slowest_pairs();
   find_classes();
   add_graphs();
   find_sets();
   find_partitions();
+}
+
+void Groups::find_slowest_pairs() {
+  _slowest_out.assign(_out.size(), Reach::unlimited);
+  _slowest_in = _slowest_out;
+  if (_reach.pairs.size() == 0) return; // The ports limit all that pairs carry.
+  for (HostId from = 0; from < _reach.size(); ++from)
+    for (HostId to = 0; to < _reach.size(); ++to) {
+      if (from == to) continue;
+      const double rate = _reach.between(from, to);
+      _slowest_out[index(from)] = std::min(_slowest_out[index(from)], rate);
+      _slowest_in[index(to)] = std::min(_slowest_in[index(to)], rate);
+    }
 }
 
 void Groups::find_classes() {
@@ -164,21 +178,27 @@ Groups::Exit Groups::exit(const Set& set) {
 }
 
 std::vector<double> Groups::rates_across(const Set& set) const {
-  std::vector<double> rates(set.size());
-  for (HostId host = 0; host < _reach.size(); ++host)
-    rates[index(host)] = (set[index(host)] != 0 ? _out : _in)[index(host)];
-  if (_reach.pairs.size() == 0) return rates;
-  std::vector<double> sums(set.size());
-  for (HostId from = 0; from < _reach.size(); ++from)
-    for (HostId to = 0; to < _reach.size() && set[index(from)] != 0; ++to) {
-      if (set[index(to)] != 0) continue;
-      const double rate = _reach.between(from, to);
-      sums[index(from)] += rate;
-      sums[index(to)] += rate;
-    }
-  std::ranges::transform(rates, sums, rates.begin(),
-                         [](double a, double b) { return std::min(a, b); });
+  const auto inside = static_cast<double>(std::ranges::count(set, 1));
+  const double outside = static_cast<double>(_reach.size()) - inside;
+  std::vector<double> rates;
+  for (HostId host = 0; host < _reach.size(); ++host) {
+    const bool sends = set[index(host)] != 0;
+    double rate = (sends ? _out : _in)[index(host)];
+    // Where even the slowest pairs together carry what the port does they needn't be added up.
+    if ((sends ? _slowest_out : _slowest_in)[index(host)] * (sends ? outside : inside) < rate)
+      rate = std::min(rate, pairs_across(host, set));
+    rates.push_back(rate);
+  }
   return rates;
+}
+
+double Groups::pairs_across(HostId host, const Set& set) const {
+  const char side = set[index(host)];
+  double sum = 0;
+  for (HostId other = 0; other < _reach.size(); ++other)
+    if (set[index(other)] != side)
+      sum += side != 0 ? _reach.between(host, other) : _reach.between(other, host);
+  return sum;
 }
 
 Groups::Exit Groups::exit(Graph& graph, const Set& set, const std::vector<double>& rates) const {
