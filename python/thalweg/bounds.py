@@ -12,8 +12,9 @@ __all__ = ["Bound", "bound", "bound_with_slow_start"]
 def bound(problem: Problem) -> Bound:
     """Returns the physical limit of the problem's time, and what sets it.
 
-    The time is from last entry to last exit, or from the root's entry where only the root sends.
-    The CPU time of messages of the problem's library counts too.
+    The time is from first entry to last exit or, for bcast and scatter, from the root's entry to
+    last exit. Measured times compare with it where all ranks enter together. The CPU time of
+    messages of the problem's library counts too.
     """
     return _core.bound(problem)
 

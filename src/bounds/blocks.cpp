@@ -66,6 +66,10 @@ void add_reduce_scatter(View& view, const std::vector<double>& bytes, Largest& l
     sent[index(from)] = 0;
     add_sent(reach, from, sent, distances, largest);
   }
+  if (!reach.is_small())
+    add_latencies(
+        reach, Set(bytes.size(), 1), [&](HostId, HostId to) { return heard[index(to)] != 0; },
+        largest);
   add_traffic(reach, static_cast<double>(reach.size() - 1) * total, largest);
   for (HostId from = 0; from < reach.size() && reach.send > 0;
        from += 1 + reach.size() / (reach.is_small() ? 16 : 1))
@@ -100,6 +104,7 @@ void add_all_parts(View& view, const std::vector<double>& bytes, Largest& larges
 void add_alltoall(View& view, const Exchange& exchange, Largest& largest) {
   const Reach& reach = view.reach;
   double total = 0;
+  Set sources(index(reach.size()));
   for (HostId from = 0; from < reach.size(); ++from) {
     const Distances distances = about_from(reach, from);
     std::vector<double> sent(index(reach.size()));
@@ -108,12 +113,16 @@ void add_alltoall(View& view, const Exchange& exchange, Largest& largest) {
       sent[index(to)] = from == to ? 0 : exchange(from, to);
       heard[index(to)] = sent[index(to)] > 0 ? 1 : 0;
       total += sent[index(to)];
+      if (sent[index(to)] > 0) sources[index(from)] = 1;
     }
     add_sent(reach, from, sent, distances, largest);
     if (reach.is_small() || from == 0)
       add_postal(view, from, reach.is_small() ? distances : reach.distances_from(from), heard,
                  largest);
   }
+  if (!reach.is_small())
+    add_latencies(
+        reach, sources, [&](HostId from, HostId to) { return exchange(from, to) > 0; }, largest);
   add_sets(
       view, [&](const Set& set) { return exchange.crossing(set); }, largest);
   add_traffic(reach, total, largest);

@@ -34,8 +34,10 @@ void add_combining(const Collective& collective, const Reach& reach, Largest& la
   if (reach.combine_per_byte <= 0) return;
   const double times = std::max(0.0, combinations(collective));
   const std::vector<Window> windows(index(reach.size()), {1 / reach.combine_per_byte, 0});
-  largest.add_windows("combining on all " + std::to_string(reach.size()) + " hosts",
-                      times * static_cast<double>(collective.total()), windows);
+  const std::string where =
+      reach.size() == 1 ? reach.names.front() : "all " + std::to_string(reach.size()) + " hosts";
+  largest.add_windows("combining on " + where, times * static_cast<double>(collective.total()),
+                      windows);
 }
 
 /// The views forwards and backwards in time, each made when first needed.
@@ -103,10 +105,11 @@ Bound bound(const Problem& problem) {
   const Collective& collective = problem.collective;
   if (collective.kind != Kind::barrier && collective.total() == 0) return {Time(), "no data"};
   const Reach reach(problem, problem.cost);
-  if (reach.size() == 1) return {Time(), "all ranks are on " + reach.names.front()};
   Largest largest(collective.block_sizes.empty() ? collective.size : 0);
-  add(collective, reach, largest);
+  if (reach.size() > 1) add(collective, reach, largest);
   if (collective::is_reduction(collective.kind)) add_combining(collective, reach, largest);
+  if (reach.size() == 1 && largest.time() == 0)
+    return {Time(), "all ranks are on " + reach.names.front()};
   return std::move(largest).bound();
 }
 

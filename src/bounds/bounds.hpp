@@ -11,8 +11,9 @@ namespace thalweg::bounds {
 using algorithms::Problem;
 using units::Time;
 
-/// A proven lower limit of last exit − last entry (minus the root's entry where only the root
-/// sends).
+/// A proven lower limit of last exit − first entry or, for bcast and scatter, last exit − the
+/// root's entry: nothing that counts happens before. Times that are measured from the last entry
+/// compare with it where all ranks enter together.
 struct Bound {
   Time time{};
   std::string reason; ///< the cut or path that sets it, for people: "trunk east->west: 8MB / 1Gbps"
@@ -23,12 +24,12 @@ struct Bound {
 
 /// Returns the best bound found. On the hosts in use it counts what limits any schedule: latencies
 /// at their lower confidence, and the capacities of ports and trunks, each for the time in which
-/// data that counts can pass it. A single flow's bandwidth limits a pair only where neither a port
-/// at its ends nor a trunk is known. The problem's message cost gives the CPU time of messages,
-/// bytes and combining. Entry times don't count, since entering later never ends a collective
-/// earlier. Cost: a few maximum flows per host, O(hosts²) each in practice, and
+/// data that counts can pass it. A single flow's bandwidth limits each connection, of which a pair
+/// of hosts has one for each pair of its ranks. The problem's message cost gives the CPU time of
+/// messages, bytes and combining. Entry times don't count, since entering later never ends a
+/// collective earlier. Cost: a few maximum flows per host, O(hosts²) each in practice, and
 /// O(hosts³). Beyond 128 hosts the only cuts through several ports, pairs and trunks are the ones
-/// that sites and trunks suggest, and the cost is O(hosts²).
+/// that sites, trunks and slow pairs suggest, and the cost is O(hosts²).
 Bound bound(const Problem& problem);
 
 /// Returns the bound on this network with its transport: that of bound(), or a larger one that

@@ -66,7 +66,7 @@ void Cuts::add_graph(const Crossings& crossings, std::vector<Hub> hubs) {
   const MaxFlow::Node sink = hub_node(hubs.size());
   Graph graph{MaxFlow(sink + 1), sink, {}, std::move(hubs), {}};
   add_ports(graph);
-  add_hubs(graph);
+  add_hubs(crossings, graph);
   add_pairs(crossings, graph);
   for (HostId host = 0; host < _reach.size(); ++host)
     graph.flow.add_arc(host, sink);
@@ -95,7 +95,7 @@ void Cuts::add_ports(Graph& graph) const {
   }
 }
 
-void Cuts::add_hubs(Graph& graph) const {
+void Cuts::add_hubs(const Crossings& crossings, Graph& graph) const {
   for (std::size_t i = 0; i < graph.hubs.size(); ++i) {
     const Hub& hub = graph.hubs[i];
     const Reach::Trunk& trunk = _reach.trunks[index(hub.trunk)];
@@ -108,11 +108,28 @@ void Cuts::add_hubs(Graph& graph) const {
                .hub = static_cast<std::int32_t>(i)});
     for (HostId host = 0; host < _reach.size(); ++host) {
       if (hub.sends[index(host)] != 0)
-        graph.add(out(host), entry, {.from = host, .trunk = hub.trunk});
+        graph.add(out(host), entry, pairs_through(crossings, hub, host, true));
       if (hub.receives[index(host)] != 0)
-        graph.add(exit, in(host), {.to = host, .trunk = hub.trunk});
+        graph.add(exit, in(host), pairs_through(crossings, hub, host, false));
     }
   }
+}
+
+Cuts::Resource Cuts::pairs_through(const Crossings& crossings, const Hub& hub, HostId host,
+                                   bool sends) const {
+  Resource resource{.capacity = 0, .trunk = hub.trunk};
+  (sends ? resource.from : resource.to) = host;
+  for (HostId other = 0; other < _reach.size(); ++other) {
+    const HostId from = sends ? host : other, to = sends ? other : host;
+    if (from != to && hub.sends[index(from)] != 0 && hub.receives[index(to)] != 0 &&
+        crossings.trunk(from, to) == hub.trunk)
+      resource.capacity += _reach.pair(from, to);
+  }
+  if (resource.capacity == Reach::unlimited) return resource;
+  const std::string trunk = "trunk " + _reach.trunks[index(hub.trunk)].name;
+  const std::string& name = _reach.names[index(host)];
+  resource.name = "pairs " + (sends ? _reach.path(name, trunk) : _reach.path(trunk, name));
+  return resource;
 }
 
 void Cuts::add_pairs(const Crossings& crossings, Graph& graph) const {

@@ -55,7 +55,7 @@ public:
 
 private:
   struct Resource {
-    std::string name = {}; ///< empty for a resource with latency but no capacity
+    std::string name = {}; ///< empty for a resource with latency but unlimited capacity
     double capacity = Reach::unlimited;
     HostId from = network::no_host, to = network::no_host; ///< for a port or pair; equal for a port
     std::int32_t trunk = Crossings::no_trunk;
@@ -77,7 +77,10 @@ private:
   };
   void add_graph(const Crossings& crossings, std::vector<Hub> hubs);
   void add_ports(Graph& graph) const;
-  void add_hubs(Graph& graph) const;
+  void add_hubs(const Crossings& crossings, Graph& graph) const;
+  /// Returns what lies between a host and a hub: the pairs that cross it carry no more together.
+  [[nodiscard]] Resource pairs_through(const Crossings& crossings, const Hub& hub, HostId host,
+                                       bool sends) const;
   /// Adds the pairs whose data crosses no trunk.
   void add_pairs(const Crossings& crossings, Graph& graph) const;
   [[nodiscard]] MaxFlow::Node out(HostId host) const { return _reach.size() + host; }

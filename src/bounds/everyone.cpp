@@ -31,6 +31,20 @@ void add_latencies(const Reach& reach, Largest& largest) {
   }
 }
 
+void add_latencies(const Reach& reach, const Set& sources,
+                   const std::function<bool(HostId, HostId)>& hears, Largest& largest) {
+  std::vector<HostId> hosts;
+  for (HostId host = 0; host < reach.size(); ++host)
+    if (sources[index(host)] != 0) hosts.push_back(host);
+  const std::size_t step = 1 + hosts.size() / index(most_sources);
+  for (std::size_t at = 0; at < hosts.size(); at += step) {
+    const Distances distances = reach.distances_from(hosts[at]);
+    for (HostId to = 0; to < reach.size(); ++to)
+      if (to != hosts[at] && hears(hosts[at], to))
+        largest.add_latency(reach, hosts[at], to, distances[index(to)]);
+  }
+}
+
 void add_postal(const View& view, HostId source, const Distances& distances, const Set& heard,
                 Largest& largest) {
   const Reach& reach = view.reach;

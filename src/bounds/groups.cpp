@@ -19,6 +19,35 @@ constexpr std::size_t most_slow_sets = 6;
 /// The ratio of rates from which a host begins a new class of speed.
 constexpr double speed_step = 1.15;
 
+/// The most pairs of halves that slow pairs of hosts suggest.
+constexpr std::size_t most_halves = 6;
+/// Pairs are slow below this fraction of the fastest pair that connects hosts.
+constexpr double slow_pair = 0.5;
+
+struct Edge {
+  HostId from, to;
+  double rate;
+};
+
+/// Returns a spanning tree of the hosts with the fastest pairs, in the order in which they join
+/// host 0, by Prim's algorithm. A pair is as fast as its slower direction, ports included.
+std::vector<Edge> fastest_tree(const Reach& reach) {
+  std::vector<Edge> open, tree;
+  for (HostId host = 1; host < reach.size(); ++host)
+    open.push_back({0, host, 0});
+  for (HostId joined = 0; !open.empty(); joined = tree.back().to) {
+    for (Edge& edge : open) {
+      const double rate = std::min(reach.between(joined, edge.to), reach.between(edge.to, joined));
+      if (rate > edge.rate) edge = {joined, edge.to, rate};
+    }
+    const auto next = std::ranges::max_element(open, {}, &Edge::rate);
+    tree.push_back(*next);
+    *next = open.back();
+    open.pop_back();
+  }
+  return tree;
+}
+
 double finite(double rate) { return rate < Reach::unlimited ? rate : 0; }
 
 /// Sorts hubs by their first senders, and those of one first sender by trunk.
@@ -35,10 +64,24 @@ Groups::Groups(const Reach& reach) : _reach(reach) {
     _out.push_back(reach.rate_out(host));
     _in.push_back(reach.rate_in(host));
   }
+  find_slowest_pairs();
   find_classes();
   add_graphs();
   find_sets();
   find_partitions();
+}
+
+void Groups::find_slowest_pairs() {
+  _slowest_out.assign(_out.size(), Reach::unlimited);
+  _slowest_in = _slowest_out;
+  if (_reach.pairs.size() == 0) return; // The ports limit all that pairs carry.
+  for (HostId from = 0; from < _reach.size(); ++from)
+    for (HostId to = 0; to < _reach.size(); ++to) {
+      if (from == to) continue;
+      const double rate = _reach.between(from, to);
+      _slowest_out[index(from)] = std::min(_slowest_out[index(from)], rate);
+      _slowest_in[index(to)] = std::min(_slowest_in[index(to)], rate);
+    }
 }
 
 void Groups::find_classes() {
@@ -128,20 +171,42 @@ Set Groups::set_of(const std::vector<HostId>& hosts) const {
 
 Groups::Exit Groups::exit(const Set& set) {
   Exit least{Reach::unlimited, {}};
+  const std::vector<double> rates = rates_across(set);
   for (Graph& graph : _graphs)
-    if (Exit found = exit(graph, set); found.rate < least.rate) least = std::move(found);
+    if (Exit found = exit(graph, set, rates); found.rate < least.rate) least = std::move(found);
   return least;
 }
 
-Groups::Exit Groups::exit(Graph& graph, const Set& set) const {
+std::vector<double> Groups::rates_across(const Set& set) const {
+  const auto inside = static_cast<double>(std::ranges::count(set, 1));
+  const double outside = static_cast<double>(_reach.size()) - inside;
+  std::vector<double> rates;
+  for (HostId host = 0; host < _reach.size(); ++host) {
+    const bool sends = set[index(host)] != 0;
+    double rate = (sends ? _out : _in)[index(host)];
+    // Where even the slowest pairs together carry what the port does they needn't be added up.
+    if ((sends ? _slowest_out : _slowest_in)[index(host)] * (sends ? outside : inside) < rate)
+      rate = std::min(rate, pairs_across(host, set));
+    rates.push_back(rate);
+  }
+  return rates;
+}
+
+double Groups::pairs_across(HostId host, const Set& set) const {
+  const char side = set[index(host)];
+  double sum = 0;
+  for (HostId other = 0; other < _reach.size(); ++other)
+    if (set[index(other)] != side)
+      sum += side != 0 ? _reach.between(host, other) : _reach.between(other, host);
+  return sum;
+}
+
+Groups::Exit Groups::exit(Graph& graph, const Set& set, const std::vector<double>& rates) const {
   std::vector<double>& capacities = graph.capacities;
   std::fill_n(capacities.begin(), 2 * _classes, 0.0);
   for (HostId host = 0; host < _reach.size(); ++host) {
     const std::size_t of = index(_class_of[index(host)]);
-    if (set[index(host)] != 0)
-      capacities[of] += _out[index(host)];
-    else
-      capacities[index(_classes) + of] += _in[index(host)];
+    capacities[set[index(host)] != 0 ? of : index(_classes) + of] += rates[index(host)];
   }
   double all = 1;
   for (const double capacity : capacities)
@@ -208,6 +273,24 @@ void Groups::find_sets() {
   for (const Reach::Trunk& trunk : _reach.trunks)
     for (const std::vector<HostId>& group : {trunk.from, trunk.to})
       add_set(set_of(group));
+  if (_reach.sites.size() < 2 && _reach.pairs.size() > 0) add_halves();
+}
+
+void Groups::add_halves() {
+  const std::vector<Edge> tree = fastest_tree(_reach);
+  const double fastest = std::ranges::max(tree, {}, &Edge::rate).rate;
+  std::vector<std::size_t> slow; // edges, by rate
+  for (std::size_t edge = 0; edge < tree.size(); ++edge)
+    if (tree[edge].rate < fastest * slow_pair) slow.push_back(edge);
+  std::ranges::stable_sort(slow, {}, [&](std::size_t edge) { return tree[edge].rate; });
+  if (slow.size() > most_halves) slow.resize(most_halves);
+  for (const std::size_t cut : slow) {
+    Set half(index(_reach.size()), 1);
+    half[index(tree[cut].to)] = 0;
+    for (std::size_t edge = cut + 1; edge < tree.size(); ++edge) // parents come before children
+      if (half[index(tree[edge].from)] == 0) half[index(tree[edge].to)] = 0;
+    add_set(half);
+  }
 }
 
 void Groups::add_partition(const Set& alone, const std::vector<std::vector<HostId>>& others) {

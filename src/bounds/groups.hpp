@@ -32,8 +32,9 @@ public:
     double rate;      ///< bytes per second; infinite if unlimited
     std::string name; ///< "trunk up, host0 and 7 more -> 8 hosts"
   };
-  /// Returns the exact capacity, except that a pair which crosses several trunks counts only one of
-  /// them: the least capacity over several choices. Cost: a maximum flow for each on the classes of
+  /// Returns an upper limit of the capacity: that of the hosts' ports, of each host's pairs across
+  /// together, and of the trunks, of which a pair that crosses several counts only one: the least
+  /// over several choices. Cost: O(hosts²), and a maximum flow for each choice on the classes of
   /// hosts that belong to the same trunks.
   [[nodiscard]] Exit exit(const Set& set);
 
@@ -55,6 +56,7 @@ private:
   using ClassId = std::int32_t;
   [[nodiscard]] std::string name(const Set& set) const;
   [[nodiscard]] Set set_of(const std::vector<HostId>& hosts) const;
+  void find_slowest_pairs();
   void find_classes();
   /// An upper limit of what flows between sets of hosts.
   struct Graph {
@@ -64,8 +66,18 @@ private:
   };
   void add_graph(const Crossings& crossings, std::vector<Hub> hubs);
   void add_graphs();
-  [[nodiscard]] Exit exit(Graph& graph, const Set& set) const;
+  [[nodiscard]] Exit exit(Graph& graph, const Set& set, const std::vector<double>& rates) const;
+  /// Returns by host of the set the most bytes per second from it to the other hosts, by any other
+  /// host from the set to it: all that goes across does so by one of the pairs, so no more does by
+  /// a host than its pairs across carry together, nor than its port. O(hosts²), or O(hosts) if
+  /// ports are narrow.
+  [[nodiscard]] std::vector<double> rates_across(const Set& set) const;
+  /// Returns what a host's pairs with the hosts on the other side of the set carry together.
+  [[nodiscard]] double pairs_across(HostId host, const Set& set) const;
   void find_sets();
+  /// Adds the halves that slow pairs separate: those of the slowest edges of a spanning tree of the
+  /// fastest pairs. O(hosts²).
+  void add_halves();
   void find_partitions();
   void add_set(const Set& set);
   /// Adds a partition: each host of the set alone, the others as in `others` or, if that is empty,
@@ -77,7 +89,8 @@ private:
   std::vector<ClassId> _class_of;
   std::vector<Carrier> _carriers; ///< by trunk: between classes
   ClassId _classes = 0;
-  std::vector<double> _out, _in; ///< rates by host
+  std::vector<double> _out, _in;                 ///< rates by host
+  std::vector<double> _slowest_out, _slowest_in; ///< rates of each host's slowest pair, by host
   std::vector<Graph> _graphs;
   std::vector<std::vector<HostId>> _base;
   std::vector<Set> _sets;

@@ -50,6 +50,7 @@ void Largest::add_deliveries(const Reach& reach, HostId host, const std::vector<
 }
 
 void Largest::add_windows(const std::string& what, double bytes, std::vector<Window> windows) {
+  if (bytes <= 0) return; // What nothing passes delays nothing, not even by its latency.
   double rate = 0;
   for (const Window& window : windows)
     rate += window.capacity;

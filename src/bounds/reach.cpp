@@ -54,11 +54,12 @@ Reach::Reach(const Problem& problem, const network::MessageCost& cost)
   const UsedHosts used(problem.network, problem.placement);
   add_hosts(problem, used);
   add_groups(problem.network, used.number);
-  add_pairs(problem.network, used.hosts);
+  add_latencies(problem.network, used.hosts);
   for (HostId host = 0; host < size(); ++host) {
     egress[index(host)] = std::min(egress[index(host)], cpu);
     ingress[index(host)] = std::min(ingress[index(host)], cpu);
   }
+  add_pairs(problem.network, used.hosts);
   find_distances();
 }
 
@@ -89,7 +90,7 @@ void Reach::add_groups(const network::Network& network, const std::vector<HostId
     if (std::vector<HostId> mine = in_use(site); !mine.empty()) sites.push_back(std::move(mine));
 }
 
-void Reach::add_pairs(const network::Network& network, const std::vector<HostId>& used) {
+void Reach::add_latencies(const network::Network& network, const std::vector<HostId>& used) {
   latency = network::Matrix<double>(used.size());
   nearest_out.assign(used.size(), unlimited);
   nearest_in.assign(used.size(), unlimited);
@@ -104,23 +105,20 @@ void Reach::add_pairs(const network::Network& network, const std::vector<HostId>
       nearest_out[index(a)] = std::min(nearest_out[index(a)], least);
       nearest_in[index(b)] = std::min(nearest_in[index(b)], least);
     }
+}
 
-  if (std::ranges::find(egress, unlimited) == egress.end() ||
-      std::ranges::find(ingress, unlimited) == ingress.end())
-    return;
-  pairs = network::Matrix<double>(used.size(), unlimited);
+void Reach::add_pairs(const network::Network& network, const std::vector<HostId>& used) {
   for (HostId a = 0; a < size(); ++a)
     for (HostId b = 0; b < size(); ++b) {
-      if (a == b || egress[index(a)] < unlimited || ingress[index(b)] < unlimited) continue;
+      if (a == b) continue;
       const HostId from = used[index(a)], to = used[index(b)];
-      pairs(a, b) = network.bandwidth(from, to).value() *
-                    (1 + error_of(network.bandwidth_error, from, to)) *
-                    static_cast<double>(ranks[index(a)] * ranks[index(b)]);
+      const double rate = network.bandwidth(from, to).value() *
+                          (1 + error_of(network.bandwidth_error, from, to)) *
+                          static_cast<double>(ranks[index(a)] * ranks[index(b)]);
+      if (rate >= std::min(egress[index(a)], ingress[index(b)])) continue;
+      if (pairs.size() == 0) pairs = network::Matrix<double>(used.size(), unlimited);
+      pairs(a, b) = rate;
     }
-  for (const Trunk& trunk : trunks)
-    for (const HostId a : trunk.from)
-      for (const HostId b : trunk.to)
-        pairs(a, b) = unlimited;
 }
 
 void Reach::find_distances() {
@@ -156,19 +154,17 @@ Reach Reach::transposed() const {
 }
 
 double Reach::rate_out(HostId host) const {
-  if (egress[index(host)] < unlimited) return egress[index(host)];
   double sum = 0;
-  for (HostId other = 0; other < size(); ++other)
-    if (other != host) sum += std::min(ingress[index(other)], pair(host, other));
-  return sum;
+  for (HostId to = 0; to < size(); ++to)
+    if (to != host) sum += between(host, to);
+  return std::min(egress[index(host)], sum);
 }
 
 double Reach::rate_in(HostId host) const {
-  if (ingress[index(host)] < unlimited) return ingress[index(host)];
   double sum = 0;
-  for (HostId other = 0; other < size(); ++other)
-    if (other != host) sum += std::min(egress[index(other)], pair(other, host));
-  return sum;
+  for (HostId from = 0; from < size(); ++from)
+    if (from != host) sum += between(from, host);
+  return std::min(ingress[index(host)], sum);
 }
 
 Distances Reach::distances_from(HostId host) const {
@@ -199,7 +195,11 @@ std::vector<double> Reach::block_bytes(const collective::Collective& collective)
 std::string Reach::path(HostId from, HostId to) const { return path(from, names[index(to)]); }
 
 std::string Reach::path(HostId from, const std::string& to) const {
-  return is_transposed ? to + " -> " + names[index(from)] : names[index(from)] + " -> " + to;
+  return path(names[index(from)], to);
+}
+
+std::string Reach::path(const std::string& from, const std::string& to) const {
+  return is_transposed ? to + " -> " + from : from + " -> " + to;
 }
 
 std::string Reach::egress_of(const std::string& hosts) const {

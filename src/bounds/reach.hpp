@@ -3,6 +3,7 @@
 #include "algorithms/algorithm.hpp"
 #include "algorithms/used_hosts.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
@@ -44,14 +45,19 @@ struct Reach {
   [[nodiscard]] HostId size() const { return static_cast<HostId>(names.size()); }
   /// Whether there are few enough hosts to compute on all pairs.
   [[nodiscard]] bool is_small() const { return size() <= most_for_all_pairs; }
-  /// Returns the capacity of a pair in bytes per second. A pair's own rate was measured with one
-  /// flow, which several flows may exceed, so it counts only where neither the ports at both ends
-  /// nor a trunk are known, and then once for each pair of ranks, since each has a connection.
+  /// Returns the capacity of a pair in bytes per second, or unlimited where one of its ports is no
+  /// faster. A connection carries no more than a single flow's rate, whatever else it passes, and
+  /// each pair of ranks has one (src/simulator/ports.cpp): so the rate counts once for each pair.
   [[nodiscard]] double pair(HostId from, HostId to) const {
     return pairs.size() == 0 ? unlimited : pairs(from, to);
   }
-  /// Returns bytes per second out of a host: its port's rate or, if that isn't known, the sum over
-  /// its pairs.
+  /// Returns the most bytes per second from one host to another: through the pair and both ports.
+  [[nodiscard]] double between(HostId from, HostId to) const {
+    return std::min({pair(from, to), egress[static_cast<std::size_t>(from)],
+                     ingress[static_cast<std::size_t>(to)]});
+  }
+  /// Returns bytes per second out of a host: its port's rate or the sum over its pairs, whichever
+  /// is lower.
   [[nodiscard]] double rate_out(HostId host) const;
   [[nodiscard]] double rate_in(HostId host) const;
   /// Returns the least sums of latencies along any path through hosts in use.
@@ -64,6 +70,7 @@ struct Reach {
   /// Names a path for reasons, as without transposition: "west0 -> east0", "egress of west0".
   [[nodiscard]] std::string path(HostId from, HostId to) const;
   [[nodiscard]] std::string path(HostId from, const std::string& to) const;
+  [[nodiscard]] std::string path(const std::string& from, const std::string& to) const;
   [[nodiscard]] std::string egress_of(const std::string& hosts) const;
   [[nodiscard]] std::string ingress_of(const std::string& hosts) const;
 
@@ -87,6 +94,7 @@ private:
   void add_hosts(const Problem& problem, const UsedHosts& used);
   /// @param number of each host of the network, or no_host
   void add_groups(const network::Network& network, const std::vector<HostId>& number);
+  void add_latencies(const network::Network& network, const std::vector<HostId>& used);
   void add_pairs(const network::Network& network, const std::vector<HostId>& used);
   void find_distances();
 };

@@ -63,6 +63,10 @@ void add_barrier(View& view, Largest& largest);
 /// Something goes from each host to every other: adds the longest of the shortest paths or, with
 /// many hosts, a long one.
 void add_latencies(const Reach& reach, Largest& largest);
+/// Something goes from each source to the hosts that `hears` names: adds the shortest paths of
+/// several of the sources. O(hosts²) for each. @param hears by source and host
+void add_latencies(const Reach& reach, const Set& sources,
+                   const std::function<bool(HostId, HostId)>& hears, Largest& largest);
 /// Every host in `heard` must hear from the source. @param distances from the source
 void add_postal(const View& view, HostId source, const Distances& distances, const Set& heard,
                 Largest& largest);

@@ -102,14 +102,6 @@ TEST_CASE("what a bcast cannot get from its root its hosts must send each other"
   CHECK(time_of(Kind::reduce, network, 1000) == Approx(7 * 1000 / 17.0));
 }
 
-TEST_CASE("a single flow's rate limits nothing where the ports are known, else all it can") {
-  Network network = named_hosts(2);
-  network.bandwidth.set(0, 1, Rate(1));
-  CHECK(time_of(Kind::bcast, network, 100) == Approx(100));
-  network.hosts[0].egress = Rate(10);
-  CHECK(time_of(Kind::bcast, network, 100) == Approx(10));
-}
-
 TEST_CASE("uncertain measurements weaken the bound") {
   Network network = named_hosts(2);
   network.latency.set(0, 1, units::Time(2));
@@ -468,6 +460,13 @@ struct CutArc {
   Window window;
 };
 
+/// Returns what a pair lets pass, or infinity where one of its ports lets pass no more.
+double pair_capacity(const Network& network, HostId from, HostId to) {
+  const Rate port = std::min(network.hosts[index(from)].egress, network.hosts[index(to)].ingress);
+  const Rate rate = network.bandwidth(from, to);
+  return rate < port ? rate.value() : infinity;
+}
+
 /// Returns the largest bound of any cut between two hosts, by trying all. Nodes: per host the host,
 /// its egress and its ingress; two per trunk.
 double largest_cut(const Network& network, HostId source, HostId sink, double size) {
@@ -497,11 +496,7 @@ double largest_cut(const Network& network, HostId source, HostId sink, double si
         return has(trunk.from, a) && has(trunk.to, b);
       });
       if (a == b || in_trunk) continue;
-      const bool ports_unknown = network.hosts[index(a)].egress == Rate::infinity() &&
-                                 network.hosts[index(b)].ingress == Rate::infinity();
-      arcs.push_back({3 * a + 1,
-                      3 * b + 2,
-                      {ports_unknown ? network.bandwidth(a, b).value() : infinity, through(a, b)}});
+      arcs.push_back({3 * a + 1, 3 * b + 2, {pair_capacity(network, a, b), through(a, b)}});
     }
   }
   int nodes = 3 * hosts;
@@ -509,18 +504,21 @@ double largest_cut(const Network& network, HostId source, HostId sink, double si
     double begin = infinity, end = infinity; // the trunk acts where data leaves its sender
     for (const HostId a : trunk.from) {
       begin = std::min(begin, distance(source, a));
-      double least = infinity;
+      double least = infinity, pairs = 0;
       for (const HostId b : trunk.to) {
         least = std::min(least, through(a, b));
+        pairs += pair_capacity(network, a, b);
         end = std::min(end, network.latency(a, b).value() + distance(b, sink));
       }
-      arcs.push_back({3 * a + 1, nodes, {infinity, least}});
+      arcs.push_back({3 * a + 1, nodes, {pairs, least}});
     }
     for (const HostId b : trunk.to) {
-      double least = infinity;
-      for (const HostId a : trunk.from)
+      double least = infinity, pairs = 0;
+      for (const HostId a : trunk.from) {
         least = std::min(least, through(a, b));
-      arcs.push_back({nodes + 1, 3 * b + 2, {infinity, least}});
+        pairs += pair_capacity(network, a, b);
+      }
+      arcs.push_back({nodes + 1, 3 * b + 2, {pairs, least}});
     }
     arcs.push_back({nodes, nodes + 1, {trunk.capacity.value(), begin + end}});
     nodes += 2;

@@ -12,7 +12,8 @@
 #include <tuple>
 #include <vector>
 
-/// A slow and obvious model of a network, in which messages queue for ports and trunks. Independent
+/// A slow and obvious model of a network, in which messages queue for ports, for trunks and
+/// for the connection of their pair of ranks. Independent
 /// of the simulator. It is as kind to schedules as physics allows: hosts take no time but for each
 /// message's overheads, messages flow through without being stored, and wait for nothing
 /// but their data. A trunk lies at one place: what goes through it reaches it as long after leaving
@@ -79,7 +80,8 @@ private:
   struct Event {
     double time;
     std::size_t message;
-    int stage; ///< 0 CPU, 1 egress, 2 trunk or pair, 3 ingress, 4 last byte, 5 CPU, 6 the end
+    int stage; ///< 0 CPU, 1 egress, 2 connection and trunks, 3 ingress, 4 last byte, 5 CPU, 6 the
+               ///< end
     bool operator>(const Event& other) const {
       return std::tie(time, message, stage) > std::tie(other.time, other.message, other.stage);
     }
@@ -147,6 +149,8 @@ private:
     } else if (event.stage == 1) {
       time = pass(&sender.egress, sender.egress, time, message, latency);
     } else if (event.stage == 2) {
+      time = pass(&_connections[{message.transfer->from, message.transfer->to}],
+                  _network.bandwidth(from, to), time, message, latency);
       std::vector<std::pair<double, const network::Trunk*>> crossed; // the nearest first
       for (std::size_t at = 0; at < _network.trunks.size(); ++at)
         if (const network::Trunk& trunk = _network.trunks[at];
@@ -159,11 +163,6 @@ private:
         time = pass(trunk, trunk->capacity, time + place - passed, message, latency - place);
         passed = place;
       }
-      // No other limit is known: one flow per pair of ranks.
-      if (crossed.empty() && sender.egress == units::Rate::infinity() &&
-          receiver.ingress == units::Rate::infinity())
-        time = pass(&_connections[{message.transfer->from, message.transfer->to}],
-                    _network.bandwidth(from, to), time, message, latency);
       time += latency - passed;
     } else if (event.stage == 3) {
       pass(&receiver.ingress, receiver.ingress, time, message, 0);

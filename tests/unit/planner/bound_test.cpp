@@ -2,9 +2,11 @@
 #include "networks.hpp"
 #include "unit/share.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <doctest/doctest.h>
 #include <random>
+#include <utility>
 
 using namespace thalweg;
 using namespace thalweg::planner;
@@ -55,6 +57,44 @@ public:
                                     .eager_limit = integer(0, 100000)};
     return net;
   }
+  /// Two halves with slow pairs between them, any of whose ports, trunks and sites may be known.
+  Network halves() {
+    const HostId hosts = integer(2, 6), split = integer(1, hosts - 1);
+    Network net = network::even_network(hosts, Time(1e-3), Rate(1e7));
+    const double slow = log_uniform(1e5, 1e7), port = log_uniform(1e6, 1e8);
+    const int known_ports = integer(0, 2); // of 2
+    net.sites.clear();
+    if (integer(0, 1) == 0) net.sites.assign(2, {});
+    network::Trunk there{"there", {}, {}, Rate(slow * uniform(0.5, 8))};
+    for (HostId from = 0; from < hosts; ++from) {
+      auto& host = net.hosts[static_cast<std::size_t>(from)];
+      host.egress = integer(1, 2) <= known_ports ? Rate(port) : Rate::infinity();
+      host.ingress = integer(1, 2) <= known_ports ? Rate(port) : Rate::infinity();
+      if (!net.sites.empty()) net.sites[from < split ? 0 : 1].push_back(from);
+      (from < split ? there.from : there.to).push_back(from);
+      for (HostId to = 0; to < hosts; ++to) {
+        if (from == to) continue;
+        const bool crosses = (from < split) != (to < split);
+        net.latency.set(from, to, Time(crosses ? uniform(5e-3, 2e-2) : uniform(0, 1e-3)));
+        net.bandwidth.set(from, to, Rate(crosses ? slow * uniform(0.8, 1.2) : 1e7));
+      }
+    }
+    if (integer(0, 1) == 0) net.trunks.push_back(there);
+    net.message_costs["openmpi"] = {.send = Time(uniform(0, 2e-5)),
+                                    .receive = Time(uniform(0, 2e-5)),
+                                    .per_byte = Time(uniform(0, 1e-8)),
+                                    .combine_per_byte = Time(uniform(0, 1e-8)),
+                                    .eager_limit = integer(0, 100000)};
+    return net;
+  }
+  /// One to three ranks on each host, in any order.
+  Placement one_to_three_each(const Network& net) {
+    Placement result;
+    for (HostId host = 0; host < net.size(); ++host)
+      result.insert(result.end(), static_cast<std::size_t>(integer(1, 3)), host);
+    std::shuffle(result.begin(), result.end(), _engine);
+    return result;
+  }
   Placement placement(const Network& net) {
     if (integer(0, 1) == 0) return one_each(net.size());
     Placement result;
@@ -82,9 +122,19 @@ std::vector<Size> draw_blocks(const collective::Collective& collective, Dice& di
   return sizes;
 }
 
-/// Both fidelities' times of a schedule, with the costs that the bound counts.
-void compare(const Problem& drawn, const bounds::Bound& bound, const schedule::Schedule& schedule,
-             Dice& dice) {
+/// A few blocks, perhaps on a single host.
+std::vector<Size> draw_few_blocks(const collective::Collective& collective, Dice& dice) {
+  std::vector<Size> sizes(static_cast<std::size_t>(collective.blocks()));
+  for (int count = dice.integer(1, 3); count > 0; --count)
+    sizes[static_cast<std::size_t>(dice.integer(0, static_cast<int>(sizes.size()) - 1))] =
+        static_cast<Size>(dice.log_uniform(1, 2e6));
+  return sizes;
+}
+
+/// Simulates a schedule in both fidelities, with the costs that the bounds count: no time is below
+/// them. Returns the times.
+std::pair<double, double> times_above(const Problem& drawn, const bounds::Bound& bound,
+                                      const schedule::Schedule& schedule, Dice& dice) {
   CAPTURE(bound.reason);
   simulator::SimulationOptions options;
   options.window = dice.integer(1, 8);
@@ -98,6 +148,12 @@ void compare(const Problem& drawn, const bounds::Bound& bound, const schedule::S
   CAPTURE(with_slow_start.reason);
   REQUIRE(with_slow_start.time >= bound.time);
   REQUIRE(fluid >= with_slow_start.time.value() * (1 - 1e-9));
+  return {fast, fluid};
+}
+
+void compare(const Problem& drawn, const bounds::Bound& bound, const schedule::Schedule& schedule,
+             Dice& dice) {
+  const auto [fast, fluid] = times_above(drawn, bound, schedule, dice);
   CHECK(fast <= 3 * fluid);
   if (drawn.network.initial_window == 0) CHECK(fluid <= 3 * fast);
 }
@@ -135,6 +191,71 @@ TEST_CASE("no prediction beats the bound, and the two fidelities agree within re
     for (const auto& toy : bounds::testing::simple_schedules(drawn.collective, random)) {
       CAPTURE(toy.name);
       compare(drawn, bound, schedule::test::to_schedule(toy), dice);
+    }
+  }
+}
+
+TEST_CASE("no algorithm beats the bound, whatever is known of ports, pairs and sites") {
+  for (std::uint32_t seed = 0; seed < test::share_of(120U, 12); ++seed) {
+    Dice dice(seed);
+    const Network net = dice.halves();
+    const Placement placement = dice.one_to_three_each(net);
+    const auto ranks = static_cast<Rank>(placement.size());
+    const Kind kind = kinds[seed % kinds.size()];
+    const Rank root = collective::is_rooted(kind) ? dice.integer(0, ranks - 1) : 0;
+    const Size size = kind == Kind::barrier ? 0 : static_cast<Size>(dice.log_uniform(1, 2e6));
+    Problem drawn =
+        algorithms::make_problem({.kind = kind, .ranks = ranks, .root = root, .size = size}, net,
+                                 placement, dice.integer(0, 1) == 0 ? "openmpi" : "");
+    if (drawn.collective.blocks() > 1)
+      drawn.collective.block_sizes = dice.integer(0, 1) == 0
+                                         ? draw_few_blocks(drawn.collective, dice)
+                                         : draw_blocks(drawn.collective, dice);
+    const bounds::Bound bound = bounds::bound(drawn);
+    CAPTURE(seed);
+    CAPTURE(collective::to_text(kind));
+    for (const algorithms::Algorithm* algorithm : algorithms::all()) {
+      if (!algorithm->can_do(drawn.collective)) continue;
+      for (const Parameters& parameters : algorithm->candidates(drawn)) {
+        const Skeleton skeleton = algorithm->build(drawn, parameters);
+        CAPTURE(skeleton.algorithm);
+        CAPTURE(parameters.segment_size);
+        times_above(drawn, bound, algorithms::expand(kind, skeleton, size), dice);
+      }
+    }
+    std::mt19937 random(seed);
+    for (const auto& toy : bounds::testing::simple_schedules(drawn.collective, random)) {
+      CAPTURE(toy.name);
+      times_above(drawn, bound, schedule::test::to_schedule(toy), dice);
+    }
+  }
+}
+
+TEST_CASE("no schedule of few blocks between many hosts beats the bound") {
+  const HostId hosts = 130; // more than cuts are looked for
+  for (std::uint32_t seed = 0; seed < test::share_of(12U, 3); ++seed) {
+    Dice dice(seed);
+    Network net = network::even_network(hosts, Time(1e-4), Rate(1e8));
+    for (int far = dice.integer(1, 3); far > 0; --far) {
+      const HostId away = dice.integer(0, hosts - 1);
+      for (HostId host = 0; host < hosts; ++host)
+        if (host != away)
+          for (const auto& [from, to] : {std::pair{host, away}, std::pair{away, host}})
+            net.latency.set(from, to, Time(dice.uniform(1e-3, 5e-2)));
+    }
+    for (const Kind kind :
+         {Kind::alltoall, Kind::allgather, Kind::reduce_scatter, Kind::gather, Kind::scatter}) {
+      Problem drawn = algorithms::make_problem({.kind = kind, .ranks = hosts, .size = 1000}, net,
+                                               one_each(hosts), "");
+      drawn.collective.block_sizes = draw_few_blocks(drawn.collective, dice);
+      const bounds::Bound bound = bounds::bound(drawn);
+      CAPTURE(seed);
+      CAPTURE(collective::to_text(kind));
+      std::mt19937 random(seed);
+      for (const auto& toy : bounds::testing::simple_schedules(drawn.collective, random)) {
+        CAPTURE(toy.name);
+        times_above(drawn, bound, schedule::test::to_schedule(toy), dice);
+      }
     }
   }
 }

@@ -1,0 +1,124 @@
+/// Bounds where little or nothing has to move, of many hosts, and of a single one.
+#include "../algorithms/networks.hpp"
+#include "bounds/bounds.hpp"
+
+#include <doctest/doctest.h>
+
+namespace thalweg::bounds {
+namespace {
+
+using algorithms::testing::named_hosts;
+using algorithms::testing::one_rank_per_host;
+using collective::Kind;
+using doctest::Approx;
+using network::HostId;
+using network::Network;
+using units::Rate;
+using units::Size;
+using units::Time;
+
+constexpr double near = 1e-4, far = 5e-2;
+
+/// Hosts near each other, with known ports.
+Network local_network(HostId hosts) {
+  Network network = named_hosts(hosts);
+  for (HostId a = 0; a < hosts; ++a)
+    for (HostId b = 0; b < hosts; ++b)
+      if (a != b) network.latency.set(a, b, Time(near));
+  for (network::Host& host : network.hosts)
+    host.egress = host.ingress = Rate(1e9);
+  return network;
+}
+
+/// The last host is far away.
+Network with_far_host(HostId hosts) {
+  Network network = local_network(hosts);
+  for (HostId host = 0; host + 1 < hosts; ++host) {
+    network.latency.set(host, hosts - 1, Time(far));
+    network.latency.set(hosts - 1, host, Time(far));
+  }
+  return network;
+}
+
+/// Two sites, far from each other.
+Network far_sites(HostId each) {
+  Network network = local_network(2 * each);
+  for (HostId a = 0; a < 2 * each; ++a)
+    for (HostId b = 0; b < 2 * each; ++b)
+      if (a / each != b / each) network.latency.set(a, b, Time(far));
+  return network;
+}
+
+TEST_CASE("a host that has nothing to send waits for nothing") {
+  for (const HostId hosts : {5, 130}) {
+    CAPTURE(hosts);
+    const Network network = with_far_host(hosts);
+    const auto at = [&](std::size_t from, std::size_t to) { return from * index(hosts) + to; };
+    collective::Collective alltoall{.kind = Kind::alltoall,
+                                    .ranks = hosts,
+                                    .size = 1000,
+                                    .block_sizes = std::vector<Size>(at(index(hosts), 0))};
+    alltoall.block_sizes[at(0, 1)] = 1000;
+    const Problem problem{alltoall, network, one_rank_per_host(hosts)};
+    CHECK(bound(problem).time.value() == Approx(near + 1000 / 1e9));
+  }
+}
+
+TEST_CASE("nothing crosses the network for blocks that stay on their host") {
+  const Network network = local_network(2);
+  const network::MessageCost cost{
+      .send = Time(1e-5), .receive = Time(1e-5), .per_byte = Time(1e-9)};
+  const collective::Collective alltoall{
+      .kind = Kind::alltoall, .ranks = 2, .size = 1000, .block_sizes = {0, 0, 0, 1000}};
+  CHECK(bound({alltoall, network, {0, 1}, cost}).time == Time());
+}
+
+TEST_CASE("only one host has data: it sends to the others and waits for none") {
+  for (const HostId hosts : {3, 130}) {
+    CAPTURE(hosts);
+    // What leaves host 0 arrives soon, what comes to it does late.
+    Network network = local_network(hosts);
+    for (HostId host = 1; host < hosts; ++host)
+      network.latency.set(host, 0, Time(far));
+    collective::Collective allgather{.kind = Kind::allgather,
+                                     .ranks = hosts,
+                                     .size = 1000,
+                                     .block_sizes = std::vector<Size>(index(hosts))};
+    allgather.block_sizes[0] = 1000;
+    // Nothing that counts comes to host 0.
+    CHECK(bound({allgather, network, one_rank_per_host(hosts)}).time.value() < 2 * near);
+  }
+}
+
+TEST_CASE("the distance between sites limits any number of hosts") {
+  for (const HostId each : {64, 65}) {
+    const Network network = far_sites(each);
+    for (const Kind kind : collective::kinds) {
+      CAPTURE(collective::to_text(kind));
+      CAPTURE(each);
+      const Size size = kind == Kind::barrier ? 0 : 8;
+      const Bound found = bound({{.kind = kind, .ranks = network.size(), .size = size},
+                                 network,
+                                 one_rank_per_host(network.size())});
+      CHECK(found.time.value() >= far);
+      CHECK(found.time.value() < far + 2 * near);
+    }
+  }
+}
+
+TEST_CASE("combining takes a single host's time too") {
+  const Network network = local_network(1);
+  const network::MessageCost cost{.combine_per_byte = Time(1e-9)};
+  const auto of = [&](Kind kind) {
+    return bound({{.kind = kind, .ranks = 4, .size = 1'000'000}, network, {0, 0, 0, 0}, cost});
+  };
+  CHECK(of(Kind::allreduce).time.value() == Approx(3e-3));
+  CHECK(of(Kind::allreduce).reason == "combining on host0: 3 x 1MB / 8Gbps");
+  CHECK(of(Kind::reduce).time.value() == Approx(3e-3));
+  CHECK(of(Kind::exscan).time.value() == Approx(2e-3));
+  CHECK(of(Kind::bcast).time == Time());
+  CHECK(of(Kind::bcast).reason == "all ranks are on host0");
+}
+
+} // namespace
+} // namespace thalweg::bounds
