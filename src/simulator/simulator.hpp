@@ -20,7 +20,8 @@
 /// - a host's egress and ingress and the trunks are shared by all connections through them; ranks
 ///   of one host reach each other by latency(i,i) and bandwidth(i,i) (infinite: no time) and share
 ///   nothing else;
-/// - a message above MessageCost::eager_limit flows only after its receive is posted: the request
+/// - a message above MessageCost::eager_limit flows only after its receive is posted, and so do
+///   those of the same transfer in other segments, whose sizes may be a byte less: the request
 ///   takes L(from,to), the answer L(to,from). The answer waits behind the data on its connection,
 ///   so that large messages that cross go one after the other, unless both requests take longer
 ///   than the ranks' skew;
