@@ -140,6 +140,34 @@ TEST_CASE("contributions are combined once, in order, and where there is somethi
   CHECK(error_of({Kind::exscan, 2}, 1, {{0, 1, 0, How::copy, {{0}}}}) == "none");
 }
 
+TEST_CASE("thousands of ranks must have the contributions that are theirs") {
+  constexpr Rank ranks = 3000;
+  std::vector<Message> scan, exscan, barrier;
+  // Each rank passes what it got on, combined with its own; for an exscan in register 1.
+  for (Rank rank = 0; rank + 1 < ranks; ++rank) {
+    scan.push_back({rank, rank + 1, rank, How::combine_left, {{0}}});
+    exscan.push_back({rank, rank, 0, How::copy, {{0}}, 0, 1});
+  }
+  for (Rank rank = 0; rank + 1 < ranks; ++rank) {
+    exscan.push_back({rank, rank + 1, rank + 1, How::copy, {{0}}, 1, 0});
+    if (rank + 2 < ranks)
+      exscan.push_back({rank, rank + 1, rank + 1, How::combine_left, {{0}}, 1, 1});
+  }
+  // Everybody tells everybody at a distance of 1, 2, 4, ...
+  for (Step step = 0; (1 << step) < ranks; ++step)
+    for (Rank rank = 0; rank < ranks; ++rank)
+      barrier.push_back({rank, (rank + (1 << step)) % ranks, step, How::combine_right, {{0}}});
+  CHECK(error_of({Kind::scan, ranks}, 1, scan) == "none");
+  CHECK(error_of({Kind::exscan, ranks}, 1, exscan) == "none");
+  CHECK(error_of({Kind::barrier, ranks}, 1, barrier) == "none");
+  scan.erase(scan.begin() + 1000);
+  CHECK(error_of({Kind::scan, ranks}, 1, scan).find("chunk 0 of rank 1001 lacks") !=
+        std::string::npos);
+  barrier.pop_back();
+  CHECK(error_of({Kind::barrier, ranks}, 1, barrier).find("lacks the contribution") !=
+        std::string::npos);
+}
+
 TEST_CASE("the ranks of an allreduce must hold the same expression") {
   // All gather at rank 0: (0 1) 2 in register 0, (0 2) 1 in register 1.
   std::vector<Message> messages{
