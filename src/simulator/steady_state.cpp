@@ -12,8 +12,8 @@ namespace {
 constexpr std::int32_t longest_period = 512;
 /// The fewest segments that are compared.
 constexpr std::int32_t fewest_compared = 8;
-/// How much two times may differ, relative to a period, and two ranks' times per segment: what is
-/// extrapolated is wrong by at most about as much.
+/// How much two times may differ, relative to a period, and two ranks' times per segment: while the
+/// rhythm holds, what is extrapolated is wrong by at most about as much.
 constexpr double tolerance = 1e-4;
 constexpr double same_pace = 3 * tolerance;
 /// When a rank keeps an even pace, judged by three successive windows, each a quarter of its

@@ -16,7 +16,7 @@ namespace thalweg::simulator {
 /// periods more, and for all that has happened in segments not yet complete. What a rank does next
 /// follows from what it and its partners have done within that time. So once all ranks that aren't
 /// finished are steady, they go on like this, until a rank runs out of segments, or of messages
-/// that a faster one has sent ahead. The proof and its limits:
+/// that a faster one has sent ahead. The argument and its limits, above all handshakes that cross:
 /// docs/decisions/0036-steady-states.md.
 ///
 /// What never repeats itself exactly may still keep an even pace: three successive windows of
