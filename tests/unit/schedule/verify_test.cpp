@@ -37,12 +37,13 @@ TEST_CASE("the steps of all segments are representable") {
   };
   CHECK_NOTHROW(made(2, last_step));
   CHECK_NOTHROW(made(last_step + 1, 1));
+  static_assert(last_step <= std::numeric_limits<Step>::max() - last_step);
   const Step most = std::numeric_limits<Step>::max();
   for (const auto& [segments, period] :
        {std::pair(2, most), std::pair(most, 1), std::pair(most, most)})
     CHECK_THROWS_WITH_AS(
         made(segments, period),
-        doctest::Contains("a schedule's last segment may begin at step 1073741824"),
+        doctest::Contains("a schedule's last segment may begin at step 1073741823"),
         std::invalid_argument);
   CHECK_THROWS_AS(made(1, most), std::invalid_argument); // used for larger messages too
 }
@@ -53,7 +54,7 @@ TEST_CASE("the form of a schedule is checked") {
   CHECK(of({-1, 1, 0, How::copy, {{0}}}) == "step 0, -1 -> 1: there are only the ranks 0 to 2");
   CHECK(of({0, 1, -1, How::copy, {{0}}}) == "step -1, 0 -> 1: the step is below 0");
   CHECK(of({0, 1, last_step + 1, How::copy, {{0}}}) ==
-        "step 1073741825, 0 -> 1: the last step is 1073741824");
+        "step 1073741824, 0 -> 1: the last step is 1073741823");
   CHECK(of({0, 1, 0, How::copy, {}}) == "step 0, 0 -> 1: it moves no chunk");
   CHECK(of({0, 1, 0, How::copy, {{2, 3}}}) ==
         "step 0, 0 -> 1: the range of 3 chunks from 2 in steps of 1 isn't within the 4 chunks");

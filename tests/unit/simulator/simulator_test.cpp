@@ -1,4 +1,5 @@
 #include "networks.hpp"
+#include "schedule/verify.hpp"
 
 #include <doctest/doctest.h>
 #include <stdexcept>
@@ -548,6 +549,19 @@ TEST_CASE("the critical path leads from the beginning to the last event") {
   CHECK(path.back().segment == 3);
   for (std::size_t i = 1; i < path.size(); ++i)
     CHECK(path[i - 1].start <= path[i].start);
+}
+
+TEST_CASE("the last step of the last segment is representable") {
+  const auto last = schedule::last_step;
+  Sink sink;
+  sink.add(0, 1, last, How::copy, Range{});
+  const Schedule schedule(1, {2, last}, std::move(sink));
+  const Network net = ports_network(2);
+  const Problem problem = bcast_problem(net, 2, 200);
+  CHECK_NOTHROW(schedule::verify(problem.collective, schedule));
+  const auto timeline = simulate(problem, schedule, with(Fidelity::fast)).timeline;
+  CHECK(timeline[0].step == last);
+  CHECK(timeline[1].step > last);
 }
 
 TEST_CASE("wrong input is refused") {
