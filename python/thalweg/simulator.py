@@ -32,7 +32,9 @@ __all__ = [
 def simulate(
     problem: Problem, schedule: Skeleton | Schedule, options: Options | None = None
 ) -> Prediction:
-    """Predicts the problem's time with this skeleton or schedule, all ranks entering at 0.
+    """Predicts when the last rank is done with this skeleton or schedule, counted from 0.
+
+    The ranks enter at the problem's `entries`, all at 0 if it has none.
 
     Deterministic. Raises UserError if the schedule can't be executed.
     """

@@ -1,4 +1,5 @@
 #include "schedule/schedule.hpp"
+#include "schedule/share.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -7,10 +8,8 @@
 #include <string>
 
 namespace thalweg::schedule {
-namespace {
 
-/// Returns ⌊total · part / whole⌋ for part ≤ whole without overflow, by splitting total into
-/// quotient · whole + remainder first.
+// Splits total into quotient · whole + remainder.
 std::int64_t share(std::int64_t total, std::int64_t part, std::int64_t whole) {
   constexpr std::int64_t small = std::int64_t{1} << 31;
   const std::int64_t quotient = total / whole, remainder = total % whole;
@@ -18,8 +17,6 @@ std::int64_t share(std::int64_t total, std::int64_t part, std::int64_t whole) {
   __extension__ using Wide = __int128;
   return quotient * part + static_cast<std::int64_t>(Wide{remainder} * part / whole);
 }
-
-} // namespace
 
 Layout::Layout(std::int64_t total, std::int32_t segments, ChunkId chunks,
                std::span<const std::int32_t> weights, ChunkId blocks)

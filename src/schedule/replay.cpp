@@ -181,29 +181,39 @@ void Replay::combine(const Write& write, State& state) const {
 }
 
 void Replay::check_result() {
-  const bool reduces = collective::is_reduction(_collective.kind);
-  std::vector<std::uint64_t> expressions; // by chunk, of the first rank
+  // A sum of contributions, as combine() adds them up; nothing reads it where nothing is combined.
+  const bool grows = collective::is_prefix(_collective.kind);
+  std::uint64_t expected = 0;
+  for (Rank rank = 0; !grows && rank < _collective.ranks; ++rank)
+    expected += contribution(rank);
   for (Rank rank = 0; rank < _collective.ranks; ++rank) {
-    std::uint64_t expected = 0;
-    for (Rank other = 0; reduces && other < _collective.ranks; ++other)
-      if (_collective.contributes(other, rank, 0)) expected += contribution(other);
-    const auto [first, stride, count] = _collective.blocks_after(rank);
-    for (ChunkId i = 0; i < count * _parts; ++i) {
-      const ChunkId chunk = (first + i / _parts * stride) * _parts + i % _parts;
-      const Content& content = at(rank, 0, chunk).content;
-      if (content.chunk != chunk)
-        throw std::invalid_argument("at the end rank " + std::to_string(rank) + " lacks " +
-                                    chunk_name(chunk));
-      if (!reduces) continue;
-      check_contributors(rank, content, expected);
-      if (_collective.kind != Kind::allreduce) continue;
-      if (rank == 0)
-        expressions.push_back(content.expression);
-      else if (expressions[static_cast<std::size_t>(chunk)] != content.expression)
-        throw std::invalid_argument("at the end rank " + std::to_string(rank) + " holds " +
-                                    chunk_name(chunk) + " combined in another order than rank 0");
-    }
+    if (_collective.kind == Kind::scan) expected += contribution(rank);
+    check_result(rank, expected);
+    if (_collective.kind == Kind::exscan) expected += contribution(rank);
   }
+}
+
+void Replay::check_result(Rank rank, std::uint64_t expected) {
+  const auto [first, stride, count] = _collective.blocks_after(rank);
+  for (ChunkId i = 0; i < count * _parts; ++i) {
+    const ChunkId chunk = (first + i / _parts * stride) * _parts + i % _parts;
+    const Content& content = at(rank, 0, chunk).content;
+    if (content.chunk != chunk)
+      throw std::invalid_argument("at the end rank " + std::to_string(rank) + " lacks " +
+                                  chunk_name(chunk));
+    if (!collective::is_reduction(_collective.kind)) continue;
+    check_contributors(rank, content, expected);
+    if (_collective.kind == Kind::allreduce) check_order(rank, content);
+  }
+}
+
+void Replay::check_order(Rank rank, const Content& content) {
+  if (rank == 0)
+    _expressions.push_back(content.expression);
+  else if (_expressions[static_cast<std::size_t>(content.chunk)] != content.expression)
+    throw std::invalid_argument("at the end rank " + std::to_string(rank) + " holds " +
+                                chunk_name(content.chunk) +
+                                " combined in another order than rank 0");
 }
 
 void Replay::check_unread() const {

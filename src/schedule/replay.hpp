@@ -88,6 +88,9 @@ private:
   void copy(const Write& write, State& state) const;
   void combine(const Write& write, State& state) const;
   void check_result();
+  void check_result(Rank rank, std::uint64_t expected);
+  /// Checks that all ranks combined a chunk in the same order.
+  void check_order(Rank rank, const Content& content);
   void check_unread() const;
   void check_contributors(Rank rank, const Content& content, std::uint64_t expected) const;
 
@@ -97,7 +100,8 @@ private:
   bool _barrier;
   ChunkId _parts;
   Places _places;
-  std::vector<Write> _writes; ///< of the current step
+  std::vector<Write> _writes;              ///< of the current step
+  std::vector<std::uint64_t> _expressions; ///< at the end, by chunk, of the first rank
 };
 
 /// Returns how errors name a transfer: "step 3, 1 -> 2: ".

@@ -22,7 +22,7 @@ using units::Size;
 using Step = std::int32_t;
 /// The last step of a segment's transfers, and the most steps from the first segment to the last
 /// one; so that the sum of both is representable.
-inline constexpr Step last_step = Step{1} << 30;
+inline constexpr Step last_step = (Step{1} << 30) - 1;
 /// Where a chunk lies on a rank. Register 0 holds the rank's own data at the start and the result
 /// at the end; others are scratch, empty at the start.
 using Reg = std::uint8_t;

@@ -33,7 +33,7 @@ void check_form(const Collective& collective, const Schedule& schedule);
 ///
 /// Contributions are exact sets up to 64 ranks, and sums of 64-bit weights above (from a fixed
 /// seed; wrong with probability below 2^-40); a barrier of more ranks is replayed for 64
-/// contributions at a time. Cost: O(chunks moved + ranks * chunks).
+/// contributions at a time. Each replay costs O(chunks moved + ranks * chunks).
 /// @throws std::invalid_argument naming the first transfer at fault, or the rank and the chunk it
 /// lacks
 void verify(const Collective& collective, const Schedule& schedule);

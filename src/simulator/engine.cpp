@@ -30,7 +30,7 @@ Engine::Engine(const Workload& workload, const Ports& ports, const network::Mess
       _skipped(static_cast<std::size_t>(workload.ranks), 0), _exit_growth(_exits),
       _absorbed(_exits), _outside(workload.ranks) {
   if (skips) {
-    _steady_state.emplace(workload, ports, cost);
+    _steady_state.emplace(workload, ports);
   } else {
     _spans.resize(workload.transfers() * static_cast<std::size_t>(workload.pipeline.segments));
   }

@@ -123,9 +123,7 @@ private:
     return _spans[at];
   }
   double size(MessageId message) const { return _workload.size(message); }
-  [[nodiscard]] bool has_handshake(MessageId message) const {
-    return size(message) > static_cast<double>(_cost.eager_limit);
-  }
+  [[nodiscard]] bool has_handshake(MessageId message) const { return of(message).handshake; }
   void enter(Rank rank);
   /// Notes that a rank can't leave the collective before `now`.
   void leave(Rank rank, double now);

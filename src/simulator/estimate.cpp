@@ -1,6 +1,7 @@
 #include "simulator/estimate.hpp"
 
 #include "algorithms/cache.hpp"
+#include "schedule/share.hpp"
 #include "simulator/ports.hpp"
 #include "units/index.hpp"
 
@@ -262,12 +263,13 @@ std::vector<Rank> sample(const Problem& problem, const Skeleton& skeleton) {
   return ranks;
 }
 
-/// Returns the same problem for `size` bytes.
+/// Returns the same problem for `size` bytes, which aren't more.
 Problem of_size(const Problem& problem, Size size) {
   Problem other = problem;
+  if (size == problem.collective.size) return other;
   other.collective.size = size;
   for (Size& block : other.collective.block_sizes)
-    block = block * size / std::max<Size>(1, problem.collective.size);
+    block = schedule::share(block, size, problem.collective.size);
   return other;
 }
 

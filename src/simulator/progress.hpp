@@ -17,7 +17,7 @@ struct Span {
 };
 
 /// How many messages of a transfer, one of each segment and in their order, have come how far at
-/// the receiver.
+/// the receiver. They keep their order, since all or none of them shake hands.
 struct Frontier {
   std::int32_t posted = 0;    ///< their receives are posted
   std::int32_t requested = 0; ///< their handshakes' requests have come

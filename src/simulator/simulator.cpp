@@ -135,7 +135,7 @@ Prediction prediction_of(const Run& run) {
 
 Prediction simulate_whole(const Problem& problem, const Schedule& schedule,
                           const SimulationOptions& options) {
-  const Workload workload(problem.collective, schedule);
+  const Workload workload(problem.collective, schedule, Sizes::exact, problem.cost.eager_limit);
   const Run run = simulator::run(problem, workload, options, false);
   Prediction prediction = prediction_of(run);
   if (options.timeline) prediction.timeline = timeline(workload, run.spans);
@@ -151,7 +151,7 @@ Prediction simulate(const Problem& problem, const Schedule& schedule,
                          messages > guess_gain * options.guess_after;
   if (options.max_messages == 0 || options.timeline || (segments < fewest_segments && !may_guess))
     return simulate_whole(problem, schedule, options);
-  const Workload workload(problem.collective, schedule, Sizes::mean);
+  const Workload workload(problem.collective, schedule, Sizes::mean, problem.cost.eager_limit);
   if (!workload.is_uniform()) return simulate_whole(problem, schedule, options);
   const Run run = simulator::run(problem, workload, options, true);
   if (run.end == Engine::End::finished && memo != nullptr && run.growth.fewer > 0 &&
@@ -278,7 +278,8 @@ Posts simulate_posts(const Problem& problem, const Skeleton& skeleton, Fidelity 
   check(problem, options);
   const Size size = problem.collective.size;
   const Workload workload(problem.collective,
-                          algorithms::expand(problem.collective.kind, skeleton, size));
+                          algorithms::expand(problem.collective.kind, skeleton, size), Sizes::exact,
+                          problem.cost.eager_limit);
   const Run run = simulator::run(problem, workload, options, false, traffic);
   Posts posts;
   posts.exits = prediction_of(run).exits;

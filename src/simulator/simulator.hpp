@@ -20,7 +20,8 @@
 /// - a host's egress and ingress and the trunks are shared by all connections through them; ranks
 ///   of one host reach each other by latency(i,i) and bandwidth(i,i) (infinite: no time) and share
 ///   nothing else;
-/// - a message above MessageCost::eager_limit flows only after its receive is posted: the request
+/// - a message above MessageCost::eager_limit flows only after its receive is posted, and so do
+///   those of the same transfer in other segments, whose sizes may be a byte less: the request
 ///   takes L(from,to), the answer L(to,from). The answer waits behind the data on its connection,
 ///   so that large messages that cross go one after the other, unless both requests take longer
 ///   than the ranks' skew;
@@ -51,9 +52,11 @@ struct SimulationOptions {
   /// a schedule asks for (schedule::Pipeline::window_within).
   int window = 0;
   bool timeline = false; ///< fill Prediction::timeline
-  /// 0: all messages are simulated. Else a long pipeline is simulated until it provably repeats
-  /// itself, what repeats is skipped, and what follows is simulated again (steady_state.hpp); the
-  /// number says how many messages simulated_messages() expects of a pipeline that fills quickly.
+  /// 0: all messages are simulated. Else a long pipeline is simulated until all ranks have repeated
+  /// themselves within 1e-4 for a while, what repeats is skipped, and what follows is simulated
+  /// again (steady_state.hpp). Where large messages cross, that isn't proven: 1.4 % too little has
+  /// been seen. The number says how many messages simulated_messages() expects of a pipeline that
+  /// fills quickly.
   std::int64_t max_messages = 0;
   /// Messages of a pipeline after which what is left is guessed from how it progressed so far,
   /// which may be wrong by a lot where paths hold many segments: it counts as steady if it keeps a

@@ -12,8 +12,8 @@ namespace {
 constexpr std::int32_t longest_period = 512;
 /// The fewest segments that are compared.
 constexpr std::int32_t fewest_compared = 8;
-/// How much two times may differ, relative to a period, and two ranks' times per segment: what is
-/// extrapolated is wrong by at most about as much.
+/// How much two times may differ, relative to a period, and two ranks' times per segment: while the
+/// rhythm holds, what is extrapolated is wrong by at most about as much.
 constexpr double tolerance = 1e-4;
 constexpr double same_pace = 3 * tolerance;
 /// When a rank keeps an even pace, judged by three successive windows, each a quarter of its
@@ -38,9 +38,8 @@ constexpr std::int32_t fewest_skipped = 4;
 
 } // namespace
 
-SteadyState::SteadyState(const Workload& workload, const Ports& ports,
-                         const network::MessageCost& cost)
-    : _workload(workload), _cost(cost), _progress(static_cast<std::size_t>(workload.ranks)) {
+SteadyState::SteadyState(const Workload& workload, const Ports& ports)
+    : _workload(workload), _progress(static_cast<std::size_t>(workload.ranks)) {
   for (std::size_t i = 0; i < workload.transfers(); ++i) {
     const auto transfer = static_cast<std::int32_t>(i);
     if (workload.left_out(transfer)) continue;
@@ -283,13 +282,9 @@ bool SteadyState::are_paces_possible() const {
                    &receiver = _progress[static_cast<std::size_t>(t.to)];
     if (_workload.left_out(id) || sender.is_finished() || receiver.is_finished()) continue;
     const double sent = sender.rhythm.per_segment(), received = receiver.rhythm.per_segment();
-    if (sent > received || (has_handshake(id) && sent < received)) return false;
+    if (sent > received || (t.handshake && sent < received)) return false;
   }
   return true;
-}
-
-bool SteadyState::has_handshake(MessageId id) const {
-  return _workload.size(id) > static_cast<double>(_cost.eager_limit);
 }
 
 std::int32_t SteadyState::most_periods(const Rhythm& slowest) const {
@@ -317,8 +312,7 @@ bool SteadyState::is_consistent(std::span<const Frontier> frontiers) const {
                                _progress[static_cast<std::size_t>(t.to)].skipped;
     if (ahead == 0) continue;
     // All that is posted must have arrived, before and after.
-    if (has_handshake(static_cast<MessageId>(i)) ||
-        std::min(0, ahead) + frontiers[i].arrived < frontiers[i].posted)
+    if (t.handshake || std::min(0, ahead) + frontiers[i].arrived < frontiers[i].posted)
       return false;
   }
   return true;

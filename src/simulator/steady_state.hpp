@@ -16,7 +16,7 @@ namespace thalweg::simulator {
 /// periods more, and for all that has happened in segments not yet complete. What a rank does next
 /// follows from what it and its partners have done within that time. So once all ranks that aren't
 /// finished are steady, they go on like this, until a rank runs out of segments, or of messages
-/// that a faster one has sent ahead. The proof and its limits:
+/// that a faster one has sent ahead. The argument and its limits, above all handshakes that cross:
 /// docs/decisions/0036-steady-states.md.
 ///
 /// What never repeats itself exactly may still keep an even pace: three successive windows of
@@ -29,7 +29,7 @@ namespace thalweg::simulator {
 class SteadyState {
 public:
   /// All arguments must outlive it. The workload must have mean sizes.
-  SteadyState(const Workload& workload, const Ports& ports, const network::MessageCost& cost);
+  SteadyState(const Workload& workload, const Ports& ports);
 
   /// What a rank's steady state is known by.
   enum class Evidence : std::uint8_t {
@@ -119,7 +119,6 @@ private:
   /// Whether no rank receives faster than its sender sends, nor slower where the sender waits for
   /// the receiver: else a rhythm is only a phase of a longer one.
   [[nodiscard]] bool are_paces_possible() const;
-  [[nodiscard]] bool has_handshake(MessageId id) const;
   /// Returns the most periods of the slowest ranks for which no rank runs out of segments.
   [[nodiscard]] std::int32_t most_periods(const Rhythm& slowest) const;
   void count_skipped(const Rhythm& slowest, std::int32_t periods);
@@ -127,7 +126,6 @@ private:
   [[nodiscard]] bool is_consistent(std::span<const Frontier> frontiers) const;
 
   const Workload& _workload;
-  const network::MessageCost& _cost;
   std::vector<Progress> _progress; ///< by rank
   std::vector<Progress*> _running; ///< those that aren't finished, from the fastest on
   std::span<const Span> _spans;

@@ -42,7 +42,8 @@ private:
 
 } // namespace
 
-Workload::Workload(const Collective& collective, const schedule::Schedule& schedule, Sizes wanted)
+Workload::Workload(const Collective& collective, const schedule::Schedule& schedule, Sizes wanted,
+                   Size eager_limit)
     : ranks(collective.ranks), pipeline(schedule.pipeline()) {
   const auto transfers = schedule.transfers();
   skip_empty = collective.total() > 0;
@@ -59,6 +60,7 @@ Workload::Workload(const Collective& collective, const schedule::Schedule& sched
   operations = execution::Operations::of_all(transfers, ranks);
   find_ends();
   measure(collective, schedule, wanted);
+  find_handshakes(eager_limit);
 }
 
 void Workload::find_connections() {
@@ -110,6 +112,13 @@ void Workload::measure(const Collective& collective, const schedule::Schedule& s
       if (size > 0 || !skip_empty) messages += times;
     }
   }
+}
+
+void Workload::find_handshakes(Size eager_limit) {
+  const auto limit = static_cast<double>(eager_limit);
+  for (std::size_t first = 0; first < sizes.size(); first += templates.size())
+    for (std::size_t i = 0; i < templates.size(); ++i)
+      templates[i].handshake |= sizes[first + i] > limit;
 }
 
 execution::Executor::IsEmpty Workload::is_empty() const {

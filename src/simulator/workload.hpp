@@ -29,7 +29,10 @@ struct Template {
   Rank from, to;
   Step step;
   bool combine;
-  ConnectionId connection;                           ///< of its ordered pair of ranks
+  ConnectionId connection; ///< of its ordered pair of ranks
+  /// Whether its messages flow only after a handshake: all of them if any is above the eager limit.
+  /// Their sizes may differ by a byte, and they must not overtake each other.
+  bool handshake = false;
   execution::OperationId sending = 0, receiving = 0; ///< its two ends; equal for a local transfer
 };
 
@@ -40,9 +43,10 @@ enum class Sizes : std::uint8_t {
 };
 
 struct Workload {
+  /// @param eager_limit MessageCost::eager_limit
   /// @throws std::invalid_argument if the schedule has more than `most_messages`
   Workload(const Collective& collective, const schedule::Schedule& schedule,
-           Sizes sizes = Sizes::exact);
+           Sizes sizes = Sizes::exact, Size eager_limit = network::no_cost.eager_limit);
 
   [[nodiscard]] std::size_t transfers() const { return templates.size(); }
   [[nodiscard]] MessageId message(execution::Item end) const {
@@ -96,6 +100,7 @@ private:
   void find_connections();
   void find_ends();
   void measure(const Collective& collective, const schedule::Schedule& schedule, Sizes wanted);
+  void find_handshakes(Size eager_limit);
 };
 
 } // namespace thalweg::simulator

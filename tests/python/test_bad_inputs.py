@@ -254,8 +254,8 @@ CHAIN = [Transfer(r, r + 1, r, How.copy, [Range(0)]) for r in range(HOSTS - 1)]
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Schedule(1, CHAIN, 2, 2**31 - 1), "last segment may begin at step 1073741824"),
-        (lambda: Schedule(1, CHAIN, 2**31 - 1), "last segment may begin at step 1073741824"),
+        (lambda: Schedule(1, CHAIN, 2, 2**31 - 1), "last segment may begin at step 1073741823"),
+        (lambda: Schedule(1, CHAIN, 2**31 - 1), "last segment may begin at step 1073741823"),
         (lambda: Schedule(0, []), "needs at least 1 chunk, not 0"),
         (lambda: Schedule(2**62, CHAIN), "4611686018427387904 chunks is too large"),
         (lambda: moving(Range(5)), "isn't within the 1 chunks"),
@@ -278,7 +278,7 @@ def moving(part: Range) -> Schedule:
     [
         ([Transfer(0, 99, 0, How.copy, [Range(0)])], "there are only the ranks 0 to 3"),
         ([Transfer(-1, 2, 0, How.copy, [Range(0)])], "there are only the ranks 0 to 3"),
-        ([Transfer(0, 1, 2**31 - 1, How.copy, [Range(0)])], "the last step is 1073741824"),
+        ([Transfer(0, 1, 2**31 - 1, How.copy, [Range(0)])], "the last step is 1073741823"),
         ([Transfer(0, 1, -1, How.copy, [Range(0)])], "the step is below 0"),
         ([Transfer(0, 1, 0, How.copy, [])], "it moves no chunk"),
         (CHAIN[::-1], "transfers must ascend by"),

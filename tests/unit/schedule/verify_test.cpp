@@ -37,12 +37,13 @@ TEST_CASE("the steps of all segments are representable") {
   };
   CHECK_NOTHROW(made(2, last_step));
   CHECK_NOTHROW(made(last_step + 1, 1));
+  static_assert(last_step <= std::numeric_limits<Step>::max() - last_step);
   const Step most = std::numeric_limits<Step>::max();
   for (const auto& [segments, period] :
        {std::pair(2, most), std::pair(most, 1), std::pair(most, most)})
     CHECK_THROWS_WITH_AS(
         made(segments, period),
-        doctest::Contains("a schedule's last segment may begin at step 1073741824"),
+        doctest::Contains("a schedule's last segment may begin at step 1073741823"),
         std::invalid_argument);
   CHECK_THROWS_AS(made(1, most), std::invalid_argument); // used for larger messages too
 }
@@ -53,7 +54,7 @@ TEST_CASE("the form of a schedule is checked") {
   CHECK(of({-1, 1, 0, How::copy, {{0}}}) == "step 0, -1 -> 1: there are only the ranks 0 to 2");
   CHECK(of({0, 1, -1, How::copy, {{0}}}) == "step -1, 0 -> 1: the step is below 0");
   CHECK(of({0, 1, last_step + 1, How::copy, {{0}}}) ==
-        "step 1073741825, 0 -> 1: the last step is 1073741824");
+        "step 1073741824, 0 -> 1: the last step is 1073741823");
   CHECK(of({0, 1, 0, How::copy, {}}) == "step 0, 0 -> 1: it moves no chunk");
   CHECK(of({0, 1, 0, How::copy, {{2, 3}}}) ==
         "step 0, 0 -> 1: the range of 3 chunks from 2 in steps of 1 isn't within the 4 chunks");
@@ -138,6 +139,34 @@ TEST_CASE("contributions are combined once, in order, and where there is somethi
   CHECK(error_of({Kind::exscan, 2}, 1, {{0, 1, 0, How::combine_left, {{0}}}}) ==
         "at the end chunk 0 of rank 1 wrongly has the contribution of rank 1");
   CHECK(error_of({Kind::exscan, 2}, 1, {{0, 1, 0, How::copy, {{0}}}}) == "none");
+}
+
+TEST_CASE("thousands of ranks must have the contributions that are theirs") {
+  constexpr Rank ranks = 3000;
+  std::vector<Message> scan, exscan, barrier;
+  // Each rank passes what it got on, combined with its own; for an exscan in register 1.
+  for (Rank rank = 0; rank + 1 < ranks; ++rank) {
+    scan.push_back({rank, rank + 1, rank, How::combine_left, {{0}}});
+    exscan.push_back({rank, rank, 0, How::copy, {{0}}, 0, 1});
+  }
+  for (Rank rank = 0; rank + 1 < ranks; ++rank) {
+    exscan.push_back({rank, rank + 1, rank + 1, How::copy, {{0}}, 1, 0});
+    if (rank + 2 < ranks)
+      exscan.push_back({rank, rank + 1, rank + 1, How::combine_left, {{0}}, 1, 1});
+  }
+  // Everybody tells everybody at a distance of 1, 2, 4, ...
+  for (Step step = 0; (1 << step) < ranks; ++step)
+    for (Rank rank = 0; rank < ranks; ++rank)
+      barrier.push_back({rank, (rank + (1 << step)) % ranks, step, How::combine_right, {{0}}});
+  CHECK(error_of({Kind::scan, ranks}, 1, scan) == "none");
+  CHECK(error_of({Kind::exscan, ranks}, 1, exscan) == "none");
+  CHECK(error_of({Kind::barrier, ranks}, 1, barrier) == "none");
+  scan.erase(scan.begin() + 1000);
+  CHECK(error_of({Kind::scan, ranks}, 1, scan).find("chunk 0 of rank 1001 lacks") !=
+        std::string::npos);
+  barrier.pop_back();
+  CHECK(error_of({Kind::barrier, ranks}, 1, barrier).find("lacks the contribution") !=
+        std::string::npos);
 }
 
 TEST_CASE("the ranks of an allreduce must hold the same expression") {

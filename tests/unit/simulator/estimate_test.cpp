@@ -1,6 +1,7 @@
 #include "../algorithms/networks.hpp"
 #include "simulator/estimate.hpp"
 #include "unit/share.hpp"
+#include "units/index.hpp"
 
 #include <array>
 #include <doctest/doctest.h>
@@ -59,6 +60,22 @@ TEST_CASE("a chain of equal links: its latencies, a segment per link, and one fo
         doctest::Approx(4 * (0.01 + 0.001) + 99 * 0.001));
   CHECK(estimate(problem, chain, at_most(0)).value() ==
         doctest::Approx(simulate(problem, chain, at_most(0)).time.value()));
+}
+
+TEST_CASE("equal blocks of any size are estimated as blocks of one size") {
+  const Network net = even(4);
+  for (const Size size : {Size{1000}, Size{4'000'000'000}, Size{5'000'000'000}, Size{1} << 40})
+    for (const Kind kind : {Kind::gather, Kind::allgather, Kind::alltoall})
+      for (const Size segment_size : {Size{0}, size / 4}) {
+        const Problem problem = on_all(net, kind, size);
+        const char* name = kind == Kind::alltoall ? "linear" : "pipelined-chain";
+        const Skeleton skeleton = build(problem, name, {.segment_size = segment_size});
+        Problem by_blocks = problem;
+        by_blocks.collective.block_sizes.resize(index(problem.collective.blocks()), size);
+        CAPTURE(size);
+        CHECK(estimate(by_blocks, skeleton, at_most(0)) == estimate(problem, skeleton, at_most(0)));
+        CHECK(estimate(by_blocks, skeleton, at_most(1)) == estimate(problem, skeleton, at_most(1)));
+      }
 }
 
 TEST_CASE("the busiest trunk sets what each further segment takes") {

@@ -1,4 +1,5 @@
 #include "networks.hpp"
+#include "schedule/verify.hpp"
 
 #include <doctest/doctest.h>
 #include <stdexcept>
@@ -104,6 +105,18 @@ TEST_CASE("a window of one pays the round trip for each segment") {
   }
 }
 
+TEST_CASE("segments around the eager limit all shake hands, so that none overtakes another") {
+  Network net = ports_network(2);
+  net.message_costs["test"].eager_limit = 100;
+  Problem problem = bcast_problem(net, 2, 402); // segments of 100 and of 101 B
+  // The handshakes' requests wait for rank 1. Its answers take 10 ms, all segments 0.402 s, and the
+  // last one arrives 10 ms later.
+  problem.entries = {Time(0), Time(0.1)};
+  for (const Fidelity fidelity : both)
+    CHECK(time_of(problem, one_message(4), with(fidelity)) ==
+          doctest::Approx(0.1 + 0.010 + 0.402 + 0.010));
+}
+
 /// Returns a network with two sites of `each` hosts, like the scenario wan-2x16: ports of `port`,
 /// and 10 ms between the sites, whose trunks carry 10 ports.
 Network two_sites(HostId each, Rate port) {
@@ -119,6 +132,33 @@ Network two_sites(HostId each, Rate port) {
   net.trunks = {{"east", west, east, 10 * port}, {"west", east, west, 10 * port}};
   net.sites = {west, east};
   return net;
+}
+
+TEST_CASE("all algorithms can be simulated with segments around the eager limit") {
+  const Size limit = 65536, size = 20 * limit + 10; // segments of `limit` and one byte more
+  const Network net = two_sites(3, Rate(12.5e6));
+  Problem problem{{.ranks = 6, .size = size}, net, one_each(6)};
+  int pipelines = 0;
+  const auto check = [&](const algorithms::Algorithm& algorithm) {
+    const Skeleton skeleton = algorithm.build(problem, {.segment_size = limit + 1});
+    pipelines += skeleton.pipeline(size).segments > 1;
+    const auto time = [&](Size eager_limit) {
+      problem.cost.eager_limit = eager_limit;
+      return simulate(problem, skeleton, with(Fidelity::fast)).time.value();
+    };
+    CAPTURE(algorithm.name());
+    CAPTURE(collective::to_text(problem.collective.kind));
+    // What is above the limit only in some segments shakes hands as if it were in all.
+    CHECK(time(limit) == time(limit - 1));
+  };
+  for (const Kind kind : {Kind::bcast, Kind::reduce, Kind::allreduce, Kind::scan})
+    for (const algorithms::Algorithm* algorithm : algorithms::all()) {
+      problem.collective.kind = kind;
+      problem.cost = network::no_cost;
+      if (algorithm->can_do(problem.collective) && !algorithm->candidates(problem).empty())
+        check(*algorithm);
+    }
+  CHECK(pipelines > 20);
 }
 
 TEST_CASE("far-first and two-tier take what Matsuda's cost model says") {
@@ -509,6 +549,19 @@ TEST_CASE("the critical path leads from the beginning to the last event") {
   CHECK(path.back().segment == 3);
   for (std::size_t i = 1; i < path.size(); ++i)
     CHECK(path[i - 1].start <= path[i].start);
+}
+
+TEST_CASE("the last step of the last segment is representable") {
+  const auto last = schedule::last_step;
+  Sink sink;
+  sink.add(0, 1, last, How::copy, Range{});
+  const Schedule schedule(1, {2, last}, std::move(sink));
+  const Network net = ports_network(2);
+  const Problem problem = bcast_problem(net, 2, 200);
+  CHECK_NOTHROW(schedule::verify(problem.collective, schedule));
+  const auto timeline = simulate(problem, schedule, with(Fidelity::fast)).timeline;
+  CHECK(timeline[0].step == last);
+  CHECK(timeline[1].step > last);
 }
 
 TEST_CASE("wrong input is refused") {

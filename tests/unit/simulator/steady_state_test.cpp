@@ -213,6 +213,24 @@ TEST_CASE("messages without a handshake pile up before a slow link") {
     }
 }
 
+TEST_CASE("a rhythm of large messages that cross may not last, which costs little") {
+  Network net = network::even_network(2, Time(1e-4), Rate(70e6));
+  net.latency.set(1, 0, Time(0.010));
+  net.bandwidth.set(1, 0, Rate(100e6));
+  for (network::Host& host : net.hosts)
+    host.egress = host.ingress = Rate(5e6);
+  net.hosts[0].egress = Rate(10e6);
+  net.message_costs["test"].eager_limit = 1000;
+  const Problem problem = algorithms::make_problem(
+      {.kind = Kind::allreduce, .ranks = 3, .size = 800 * 4098}, net, {1, 0, 1}, "test");
+  const Skeleton skeleton =
+      algorithms::find("tree-per-rank").build(problem, {.segment_size = 4098, .window = 128});
+  SimulationOptions options = whole(Fidelity::fast);
+  const double time = simulate(problem, skeleton, options).time.value();
+  options.max_messages = 1000;
+  CHECK(simulate(problem, skeleton, options).time.value() == doctest::Approx(time).epsilon(0.02));
+}
+
 TEST_CASE("what a memo knows of a pipeline holds for longer and for shorter ones") {
   const Network net = ports_network(5);
   const Problem shortest = algorithms::make_problem({.kind = Kind::bcast, .ranks = 5, .size = 200},
