@@ -93,7 +93,7 @@ def test_the_cache_keeps_the_last_records_of_a_program_on_any_hosts(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     clock = iter(range(100, 200))
-    monkeypatch.setattr(recording.time, "strftime", lambda *_: f"20260101T000{next(clock)}")
+    monkeypatch.setattr("thalweg.recording.time.strftime", lambda *_: f"20260101T000{next(clock)}")
     found = []
     for number in range(recording.KEPT_OF_PROGRAM + 3):
         folder = recording.usual(["./app"], [f"node{number}"])
