@@ -17,14 +17,14 @@ using units::Rate;
 using units::Size;
 using units::Time;
 
-Bound seconds_bounded(Kind kind, const Network& network, Size size) {
+Bound bound_of(Kind kind, const Network& network, Size size) {
   return bound({{.kind = kind, .ranks = network.size(), .size = size},
                 network,
                 one_rank_per_host(network.size())});
 }
 
-double seconds_bounded(Kind kind, const Network& network, Size size) {
-  return seconds_bounded(kind, network, size).time.value();
+double seconds_of(Kind kind, const Network& network, Size size) {
+  return bound_of(kind, network, size).time.value();
 }
 
 /// Two halves of `each` hosts, with fast pairs inside and slow ones between, and no known ports.
@@ -48,12 +48,12 @@ TEST_CASE("a single flow's rate limits two hosts, whatever their ports and trunk
   for (const Kind kind : all_data_crosses) {
     CAPTURE(collective::to_text(kind));
     Network network = two_halves(1, 1e6, 1e6);
-    CHECK(seconds_bounded(kind, network, 10'000'000) == Approx(time));
+    CHECK(seconds_of(kind, network, 10'000'000) == Approx(time));
     for (network::Host& host : network.hosts)
       host.egress = host.ingress = Rate(1e8);
-    CHECK(seconds_bounded(kind, network, 10'000'000) == Approx(time));
+    CHECK(seconds_of(kind, network, 10'000'000) == Approx(time));
     network.trunks = {{"there", {0}, {1}, Rate(1e8)}, {"back", {1}, {0}, Rate(1e8)}};
-    CHECK(seconds_bounded(kind, network, 10'000'000) == Approx(time));
+    CHECK(seconds_of(kind, network, 10'000'000) == Approx(time));
   }
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("a pair's error weakens its limit") {
   Network network = two_halves(1, 1e6, 1e6);
   network.bandwidth_error = network::Matrix<float>(2, 0.25F);
   network.hosts[0].egress = Rate(1e8);
-  CHECK(seconds_bounded(Kind::bcast, network, 5'000'000) == Approx(4 + 1e-2));
+  CHECK(seconds_of(Kind::bcast, network, 5'000'000) == Approx(4 + 1e-2));
 }
 
 TEST_CASE("what a host sends through a trunk is no more than its pairs carry") {
@@ -92,11 +92,11 @@ TEST_CASE("what crosses between halves crosses the pairs between them, sites kno
   for (const bool sites : {false, true}) {
     network.sites.clear();
     if (sites) network.sites = {{0, 1, 2, 3}, {4, 5, 6, 7}};
-    const Bound alltoall = seconds_bounded(Kind::alltoall, network, 10'000'000);
+    const Bound alltoall = bound_of(Kind::alltoall, network, 10'000'000);
     CHECK(alltoall.time.value() == Approx(16 * 1e7 / 16e6 + 1e-2));
     CHECK(alltoall.reason == "host0 and 3 more -> 4 hosts: 16 x 10MB / 128Mbps + 10ms latency");
-    CHECK(seconds_bounded(Kind::allreduce, network, 160'000'000) >= 160e6 / 16e6 + 1e-2);
-    CHECK(seconds_bounded(Kind::allgather, network, 40'000'000) >= 160e6 / 16e6 + 1e-2);
+    CHECK(seconds_of(Kind::allreduce, network, 160'000'000) >= 160e6 / 16e6 + 1e-2);
+    CHECK(seconds_of(Kind::allgather, network, 40'000'000) >= 160e6 / 16e6 + 1e-2);
   }
 }
 
@@ -107,12 +107,12 @@ TEST_CASE("pairs between halves count beside ports, and one way only if they are
   for (HostId from = 0; from < 4; ++from)
     for (HostId to = 4; to < 8; ++to)
       network.bandwidth.set(from, to, Rate(1e8));
-  CHECK(seconds_bounded(Kind::alltoall, network, 10'000'000) == Approx(16 * 1e7 / 16e6 + 1e-2));
+  CHECK(seconds_of(Kind::alltoall, network, 10'000'000) == Approx(16 * 1e7 / 16e6 + 1e-2));
 }
 
 TEST_CASE("many hosts in halves are bounded by the pairs between them") {
   const Network network = two_halves(65, 1e8, 1e6);
-  CHECK(seconds_bounded(Kind::alltoall, network, 10'000'000) >= 1e7 / 1e6);
+  CHECK(seconds_of(Kind::alltoall, network, 10'000'000) >= 1e7 / 1e6);
 }
 
 } // namespace
