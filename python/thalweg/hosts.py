@@ -90,7 +90,7 @@ def read(path: Path) -> list[Host]:
     listed = (
         host
         for number, line in enumerate(lines, 1)
-        if (words := re.sub(r"\s*=\s*", "=", _COMMENT.sub("", line)).split())
+        if (words := _words(line))
         for host in _line(words, f"{path}, line {number}", most)
     )
     return [
@@ -105,7 +105,7 @@ def without_slots(path: Path) -> list[str]:
     Raises UserError if it can't be read.
     """
     lines = read_text(path, f"hostfile {path}").splitlines()
-    listed = (re.sub(r"\s*=\s*", "=", _COMMENT.sub("", line)).split() for line in lines)
+    listed = map(_words, lines)
     return [
         words[0]
         for words in listed
@@ -202,6 +202,11 @@ def _split(text: str) -> Iterator[str]:
             yield text[start:at].strip()
             start = at + 1
     yield text[start:].strip()
+
+
+def _words(line: str) -> list[str]:
+    """Returns the words of a hostfile's line, without comments and without spaces around "="."""
+    return re.sub(r"\s*=\s*", "=", _COMMENT.sub("", line)).split()
 
 
 def _line(words: list[str], where: str, most: dict[str, int]) -> list[Host]:

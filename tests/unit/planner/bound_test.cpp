@@ -158,6 +158,30 @@ void compare(const Problem& drawn, const bounds::Bound& bound, const schedule::S
   if (drawn.network.initial_window == 0) CHECK(fluid <= 3 * fast);
 }
 
+/// Calls `check` with the schedules of all algorithms that can do the problem.
+template <class Check>
+void for_each_algorithm(const Problem& drawn, const Check& check) {
+  for (const algorithms::Algorithm* algorithm : algorithms::all()) {
+    if (!algorithm->can_do(drawn.collective)) continue;
+    for (const Parameters& parameters : algorithm->candidates(drawn)) {
+      const Skeleton skeleton = algorithm->build(drawn, parameters);
+      CAPTURE(skeleton.algorithm);
+      CAPTURE(parameters.segment_size);
+      check(algorithms::expand(drawn.collective.kind, skeleton, drawn.collective.size));
+    }
+  }
+}
+
+/// Calls `check` with simple schedules of the problem.
+template <class Check>
+void for_each_toy(const Problem& drawn, std::uint32_t seed, const Check& check) {
+  std::mt19937 random(seed);
+  for (const auto& toy : bounds::testing::simple_schedules(drawn.collective, random)) {
+    CAPTURE(toy.name);
+    check(schedule::test::to_schedule(toy));
+  }
+}
+
 } // namespace
 
 TEST_CASE("no prediction beats the bound, and the two fidelities agree within reason") {
@@ -178,20 +202,11 @@ TEST_CASE("no prediction beats the bound, and the two fidelities agree within re
     const bounds::Bound bound = bounds::bound(drawn);
     CAPTURE(seed);
     CAPTURE(collective::to_text(kind));
-    for (const algorithms::Algorithm* algorithm : algorithms::all()) {
-      if (!algorithm->can_do(drawn.collective)) continue;
-      for (const Parameters& parameters : algorithm->candidates(drawn)) {
-        const Skeleton skeleton = algorithm->build(drawn, parameters);
-        CAPTURE(skeleton.algorithm);
-        CAPTURE(parameters.segment_size);
-        compare(drawn, bound, algorithms::expand(kind, skeleton, size), dice);
-      }
-    }
-    std::mt19937 random(seed);
-    for (const auto& toy : bounds::testing::simple_schedules(drawn.collective, random)) {
-      CAPTURE(toy.name);
-      compare(drawn, bound, schedule::test::to_schedule(toy), dice);
-    }
+    const auto check = [&](const schedule::Schedule& schedule) {
+      compare(drawn, bound, schedule, dice);
+    };
+    for_each_algorithm(drawn, check);
+    for_each_toy(drawn, seed, check);
   }
 }
 
@@ -214,20 +229,11 @@ TEST_CASE("no algorithm beats the bound, whatever is known of ports, pairs and s
     const bounds::Bound bound = bounds::bound(drawn);
     CAPTURE(seed);
     CAPTURE(collective::to_text(kind));
-    for (const algorithms::Algorithm* algorithm : algorithms::all()) {
-      if (!algorithm->can_do(drawn.collective)) continue;
-      for (const Parameters& parameters : algorithm->candidates(drawn)) {
-        const Skeleton skeleton = algorithm->build(drawn, parameters);
-        CAPTURE(skeleton.algorithm);
-        CAPTURE(parameters.segment_size);
-        times_above(drawn, bound, algorithms::expand(kind, skeleton, size), dice);
-      }
-    }
-    std::mt19937 random(seed);
-    for (const auto& toy : bounds::testing::simple_schedules(drawn.collective, random)) {
-      CAPTURE(toy.name);
-      times_above(drawn, bound, schedule::test::to_schedule(toy), dice);
-    }
+    const auto check = [&](const schedule::Schedule& schedule) {
+      times_above(drawn, bound, schedule, dice);
+    };
+    for_each_algorithm(drawn, check);
+    for_each_toy(drawn, seed, check);
   }
 }
 
@@ -251,11 +257,9 @@ TEST_CASE("no schedule of few blocks between many hosts beats the bound") {
       const bounds::Bound bound = bounds::bound(drawn);
       CAPTURE(seed);
       CAPTURE(collective::to_text(kind));
-      std::mt19937 random(seed);
-      for (const auto& toy : bounds::testing::simple_schedules(drawn.collective, random)) {
-        CAPTURE(toy.name);
-        times_above(drawn, bound, schedule::test::to_schedule(toy), dice);
-      }
+      for_each_toy(drawn, seed, [&](const schedule::Schedule& schedule) {
+        times_above(drawn, bound, schedule, dice);
+      });
     }
   }
 }
