@@ -156,7 +156,7 @@ def _imbalance(found: Findings) -> Iterator[Any]:
     )
     for each in found.imbalance[:MOST]:
         path = " <- ".join(str(rank) for rank in each.path)
-        counts = ", ".join(f"{count} of {each.calls}" for count in each.counts)
+        counts = ", ".join(f"{count:.0f} of {each.calls}" for count in each.counts)
         table.add_row(kinds[each.shape], path, counts)
     if found.imbalance:
         yield table

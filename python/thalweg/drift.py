@@ -90,10 +90,14 @@ class Cause:
     """What misfits come from: a host's port, a trunk, or a pair alone."""
 
     name: str
-    pairs: frozenset[tuple[int, int]]
-    """Pairs of hosts, by number, that it holds for."""
+    senders: Collection[int]
+    receivers: Collection[int]
+    """It holds for what these hosts, by number, receive from the senders."""
     factor: float = 1.0
     """How many times better or worse than known."""
+
+    def __contains__(self, pair: tuple[int, int]) -> bool:
+        return pair[0] in self.senders and pair[1] in self.receivers
 
 
 def causes(net: Network, found: Entry, quantity: Quantity, threshold: float) -> list[Cause]:
@@ -111,35 +115,37 @@ def causes(net: Network, found: Entry, quantity: Quantity, threshold: float) -> 
         if misfit.quantity == quantity
     }
     named = []
-    shared = _shared(net) if wrong else []
+    shared = _shared(net, wrong)
     while wrong:
-        explaining = [cause for cause in shared if _explains(cause.pairs, measured, wrong)]
+        explaining = [
+            (cause, factors) for cause in shared if (factors := _explained(cause, measured, wrong))
+        ]
         if not explaining:
             break
-        best = max(explaining, key=lambda cause: len(cause.pairs & wrong.keys()))
-        factor = float(np.median([wrong[pair] for pair in best.pairs & wrong.keys()]))
-        named.append(replace(best, factor=factor))
-        measured -= best.pairs
-        wrong = {pair: f for pair, f in wrong.items() if pair not in best.pairs}
+        best, factors = max(explaining, key=lambda each: len(each[1]))
+        named.append(replace(best, factor=float(np.median(factors))))
+        measured = {pair for pair in measured if pair not in best}
+        wrong = {pair: f for pair, f in wrong.items() if pair not in best}
     return named + [
-        Cause(f"{net.hosts[a].name} to {net.hosts[b].name}", frozenset({(a, b)}), factor)
+        Cause(f"{net.hosts[a].name} to {net.hosts[b].name}", (a,), (b,), factor)
         for (a, b), factor in wrong.items()
     ]
 
 
-def _shared(net: Network) -> list[Cause]:
-    """Returns what pairs share, trunks first: they explain more with less."""
+def _shared(net: Network, wrong: Collection[tuple[int, int]]) -> list[Cause]:
+    """Returns what wrong pairs may share, trunks first: they explain more with less."""
+    if not wrong:
+        return []
     everyone = range(len(net.hosts))
-    trunks = [
-        Cause(f"trunk {trunk.name}", frozenset((a, b) for a in trunk.from_ for b in trunk.to))
+    found = [
+        Cause(f"trunk {trunk.name}", frozenset(trunk.from_), frozenset(trunk.to))
         for trunk in net.trunks
     ]
-    ports = []
-    for at, host in enumerate(net.hosts):
-        out = frozenset((at, other) for other in everyone if other != at)
-        ports.append(Cause(_egress(host.name), out))
-        ports.append(Cause(_ingress(host.name), frozenset((b, a) for a, b in out)))
-    return trunks + ports
+    for at in sorted({host for pair in wrong for host in pair}):
+        name = net.hosts[at].name
+        found.append(Cause(_egress(name), (at,), everyone))
+        found.append(Cause(_ingress(name), everyone, (at,)))
+    return found
 
 
 def _egress(host: str) -> str:
@@ -150,14 +156,16 @@ def _ingress(host: str) -> str:
     return f"{host}'s ingress"
 
 
-def _explains(
-    pairs: frozenset[tuple[int, int]],
+def _explained(
+    cause: Cause,
     measured: Collection[tuple[int, int]],
     wrong: Mapping[tuple[int, int], float],
-) -> bool:
-    inside = [pair for pair in measured if pair in pairs]
+) -> list[float]:
+    """Returns the factors of the pairs that a cause explains; none if it isn't one."""
+    inside = [pair for pair in measured if pair in cause]
     factors = [wrong[pair] for pair in inside if pair in wrong]
-    return len(factors) == len(inside) >= 2 and max(factors) < 2 * min(factors)
+    is_cause = len(factors) == len(inside) >= 2 and max(factors) < 2 * min(factors)
+    return factors if is_cause else []
 
 
 def calibrated(
@@ -177,8 +185,9 @@ def calibrated(
         matrix = getattr(result, quantity)
         for cause in causes(net, found, quantity, threshold):
             scale = cause.factor if quantity == "bandwidth" else 1 / cause.factor
-            for a, b in cause.pairs:
-                matrix[a, b] *= scale
+            own = np.diag(matrix).copy()
+            matrix[np.ix_(list(cause.senders), list(cause.receivers))] *= scale
+            np.fill_diagonal(matrix, own)
             if quantity == "bandwidth":
                 factors[cause.name] = factors.get(cause.name, 1.0) * scale
             lines.append(f"{quantity} of {cause.name}: {_times(cause.factor)}")

@@ -115,6 +115,10 @@ class RankEvents:
     calls: NDArray[np.void]
     clock: HostClock = UNKNOWN_CLOCK
     """The host's clock, by which the times were before they were aligned."""
+    clock_error_ns: float = np.inf
+    """The most that the aligned times of its calls may be wrong; infinite if that isn't known."""
+    run: int = 0
+    """The number of the run; 0: not known."""
 
 
 def read(path: Path, clock: HostClock | None = None) -> RankEvents:
@@ -164,12 +168,29 @@ def _read_mapped(path: Path, content: bytes, clock: HostClock | None) -> RankEve
     records = np.roll(ring, -(count % room)) if count > room else ring[:kept]
     used = clocks.of_fit(header["clock"]) if clock is None else clock
 
-    def align(times: NDArray[np.int64]) -> NDArray[np.int64]:
-        own = clocks.to_ns(times, header["scale"])
+    def own_times(ticks: NDArray[np.int64]) -> NDArray[np.int64]:
+        return clocks.to_ns(ticks, header["scale"])
+
+    def align(ticks: NDArray[np.int64]) -> NDArray[np.int64]:
+        own = own_times(ticks)
         return own + np.rint(used.offset(own)).astype(np.int64)
 
-    rank, ranks = int(header["world_rank"]), int(header["world_size"])
-    return RankEvents(rank, ranks, count - kept, *_tables(records, align), used)
+    # A clock's error is a function of its own times: other hosts' may have begun years apart.
+    error_ns = used.error(own_times(_calls_of(records)["exit_ns"]))
+    return RankEvents(
+        int(header["world_rank"]),
+        int(header["world_size"]),
+        count - kept,
+        *_tables(records, align),
+        used,
+        float(error_ns.max(initial=0)),
+        int(header["run"]),
+    )
+
+
+def _calls_of(records: NDArray[np.void]) -> NDArray[np.void]:
+    calls: NDArray[np.void] = records.view(CALL)[records["type"] == _CALL]
+    return calls
 
 
 def _tables(
@@ -180,7 +201,7 @@ def _tables(
     A record that a killed process didn't complete has another type.
     """
     transfers = records[records["type"] == _TRANSFER].copy()
-    calls = records.view(CALL)[records["type"] == _CALL].copy()
+    calls = _calls_of(records).copy()
     for events, names in (
         (transfers, ("posted_ns", "done_ns", "applied_ns")),
         (calls, ("enter_ns", "exit_ns")),
@@ -194,8 +215,8 @@ def read_all(folder: Path, clocks_of_ranks: Sequence[HostClock] = ()) -> list[Ra
     """Reads all ranks' files in a folder, by rank.
 
     `clocks_of_ranks`: what the run record has, which may be more than the first and last comparison
-    in the files. Clocks that are one are not aligned. Raises UserError if a file is missing or
-    invalid.
+    in the files. Clocks that are one are not aligned. Raises UserError if a file is missing,
+    invalid or of another run.
     """
     paths = sorted(folder.glob("rank-*.events"))
     used = [_clock_of(path, clocks_of_ranks) for path in paths]
@@ -210,6 +231,10 @@ def read_all(folder: Path, clocks_of_ranks: Sequence[HostClock] = ()) -> list[Ra
                 f"{folder}: the events of rank {each.rank} are damaged: a message has less than 0 "
                 "bytes; record the run again"
             )
+    if len({each.run for each in found}) > 1:
+        raise UserError(
+            f"{folder}: holds events of different runs; give each run a folder of its own"
+        )
     missing = sorted(set(range(found[0].ranks)) - {events.rank for events in found})
     if missing:
         raise UserError(f"{folder}: the events of rank {missing[0]} are missing")

@@ -121,6 +121,11 @@ class Run:
     """The records of the ranks that left one, by rank."""
 
     @property
+    def number(self) -> int:
+        """The number of the run, which all of its files have."""
+        return int(self.description["run"], 16)
+
+    @property
     def dilation(self) -> float:
         """The dilation of the lab that it ran on; 1 elsewhere. `calls`, `links` and `wall`
         are divided by it."""

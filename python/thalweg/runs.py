@@ -3,13 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from thalweg import events, inputs, record
 from thalweg.analysis import tables
 from thalweg.analysis.tables import Names, Run
 from thalweg.errors import UserError
-from thalweg.events import RankEvents
 from thalweg.files import is_folder
 
 
@@ -18,7 +15,7 @@ def read(folder: Path, network: Path | None = None, hosts: str | None = None) ->
 
     `network`, and `hosts` as thalweg run got them, say what the links should take and which hosts
     share what; a run record knows both. Raises UserError if the folder has no events, or those of
-    several runs, or the hosts aren't of the network.
+    several runs or of another one than the record's, or the hosts aren't of the network.
     """
     if not is_folder(folder):
         raise UserError(f"{folder}: no such folder; thalweg run --trace {folder} makes one")
@@ -30,6 +27,11 @@ def read(folder: Path, network: Path | None = None, hosts: str | None = None) ->
         raise UserError(
             f"{folder}: holds events of several runs, of {recorded[0].ranks} ranks and others: "
             "give each run a folder of its own"
+        )
+    if known is not None and recorded[0].run not in (0, known.number):
+        raise UserError(
+            f"{folder}: its events are of another run than run.json; give each run a folder of "
+            "its own"
         )
     names, library, dilation = _known(folder, known)
     names_of_hosts = [known.hosts[host] for host in known.placement] if known else None
@@ -46,20 +48,11 @@ def read(folder: Path, network: Path | None = None, hosts: str | None = None) ->
         )
     run = tables.build(
         recorded, names, hosts=names_of_hosts, network=net, placement=placement, library=library,
-        clock_errors_ns=_clock_errors_ns(recorded), dilation=dilation,
+        clock_errors_ns=[each.clock_error_ns for each in recorded], dilation=dilation,
     )  # fmt: skip
     if run.calls.is_empty():
         raise UserError(f"{folder}: has no collective call that all its ranks recorded")
     return run
-
-
-def _clock_errors_ns(recorded: Sequence[RankEvents]) -> list[float]:
-    """Returns by rank how wrong its host's clock may be during the run; infinite if not known."""
-    found = []
-    for each in recorded:
-        ends = each.calls["exit_ns"][[0, -1]] if len(each.calls) else np.zeros(0)
-        found.append(float(np.max(each.clock.error(ends), initial=0)))
-    return found
 
 
 def _known(folder: Path, known: record.Run | None) -> tuple[Names, str, float]:

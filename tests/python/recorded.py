@@ -84,6 +84,29 @@ class Recording:
         return folder
 
 
+def reduces(trees: Sequence[Mapping[int, int]], segments: int = 1) -> Recording:
+    """Reduces to rank 0, each along the tree that the parents of the other ranks are."""
+    made = Recording(1 + len(trees[0]))
+    for at, parents in enumerate(trees):
+        t = 10_000 * at
+        depth = {0: 0}
+        while len(depth) < made.ranks:
+            depth |= {
+                child: depth[parent] + 1 for child, parent in parents.items() if parent in depth
+            }
+        deepest = max(depth.values())
+        call = made.call(Kind.reduce, dict.fromkeys(range(made.ranks), (t, t + 9000)))
+        for segment in range(segments):
+            for child, parent in parents.items():
+                step = deepest - depth[child]
+                begin = t + 100 * step + 1000 * segment
+                made.message(
+                    call, child, parent, (begin + 1, begin + 2), (t + 1, begin + 50 + child),
+                    step=step, segment=segment, how=1,
+                )  # fmt: skip
+    return made
+
+
 def small_tree(offset: int = 0) -> Recording:
     """Ranks 1 and 2 below rank 0, an allreduce. `offset` is added to the clock of rank 2."""
     made = Recording(3)

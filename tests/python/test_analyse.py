@@ -97,7 +97,8 @@ def test_a_run_record_knows_its_hosts_and_network(
     (folder / "run.json").write_text("{}")
     names = [host.name for host in net.hosts]
     described = SimpleNamespace(
-        hosts=[names[2], names[0]], placement=[0, 1, 1], clocks=[UNKNOWN, UNKNOWN], description={}
+        hosts=[names[2], names[0]], placement=[0, 1, 1], clocks=[UNKNOWN, UNKNOWN], description={},
+        number=1,
     )  # fmt: skip
     monkeypatch.setattr(record, "read", lambda _: described)
     found = runs.read(folder)

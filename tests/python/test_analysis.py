@@ -63,6 +63,19 @@ def test_calls_on_communicators_with_the_same_members_are_told_apart_by_their_or
     assert run.left_out == 0
 
 
+def test_a_communicator_has_one_number_before_and_after_it_is_set_up() -> None:
+    recording = Recording(3)
+    times = {0: (0, 10), 2: (0, 10)}
+    recording.call(Kind.barrier, {rank: (0, 5) for rank in range(3)}, tag=0)
+    recording.call(Kind.allreduce, times, planned=False, tag=-77, sequence=0)
+    for tag in (4, 6):
+        recording.call(Kind.allreduce, times, tag=tag)
+    calls = recording.run().calls.unique("call").sort("kind", "call")
+    assert calls.select("kind", "communicator").rows() == [
+        ("allreduce", 1), ("allreduce", 1), ("allreduce", 2), ("barrier", 0),
+    ]  # fmt: skip
+
+
 def test_calls_of_different_kinds_are_never_one() -> None:
     recording = Recording(2)
     recording.call(Kind.bcast, {0: (0, 1)}, ranks=2, planned=False, tag=-77, sequence=0)

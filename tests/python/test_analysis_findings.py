@@ -5,7 +5,7 @@ import random
 import numpy as np
 import polars as pl
 import pytest
-from recorded import Recording, even
+from recorded import Recording, even, reduces
 
 from bench import faulty_runs
 from thalweg import network
@@ -50,6 +50,15 @@ def test_wait_states_have_scalascas_names() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("kind", [Kind.scan, Kind.exscan])
+def test_a_prefix_waits_for_the_last_of_the_ranks_before(kind: Kind) -> None:
+    made = Recording(5)
+    enter = {0: 100, 1: 0, 2: 50, 3: 300, 4: 200}
+    made.call(kind, {rank: (time, 400) for rank, time in enter.items()}, planned=False)
+    found = waits.wait_states(made.run()).select("rank", "wait", "culprit")
+    assert found.rows() == [(1, 100, 0), (2, 50, 0), (4, 100, 3)]
+
+
 def test_a_wait_has_a_culprit_and_a_reason() -> None:
     made = Recording(3)
     made.call(Kind.barrier, {0: (0, 10), 1: (0, 10), 2: (0, 25)})
@@ -85,6 +94,21 @@ def test_the_longest_path_of_last_arrivals_leads_to_who_is_waited_for() -> None:
     graph = imbalance.last_arrivals(run, nodes, stages.shape_of_calls(run))
     assert imbalance.longest_paths(graph) == [imbalance.Imbalance(0, 5, (0, 1, 3), (5, 5, 5))]
     assert imbalance.last_entries(run).filter(pl.col("rank") == 3)["share"].to_list() == [1.0]
+
+
+def test_calls_of_one_algorithm_by_different_trees_have_no_common_path() -> None:
+    """As where plans follow the network: chains 0-1-2, then 0-2-1, would be a circle together."""
+    chains = [{1: 0, 2: 1}, {2: 0, 1: 2}]
+    found = findings.find(reduces([chains[0]] * 3 + [chains[1]] * 3).run())
+    assert found.imbalance == []
+    assert found.stages.is_empty()
+    assert [each.path for each in findings.find(reduces([chains[1]] * 3).run()).imbalance]
+
+
+@pytest.mark.parametrize("segments", [1, 4])
+def test_last_arrivals_are_counted_in_calls(segments: int) -> None:
+    (found,) = findings.find(reduces([{1: 0, 2: 0}] * 6, segments).run()).imbalance
+    assert (found.calls, found.path, found.counts) == (6, (0, 2), (6, 6))
 
 
 def test_ranks_are_alike_if_one_call_cannot_tell_them_apart() -> None:
@@ -215,6 +239,22 @@ def test_of_very_many_calls_some_stand_for_all() -> None:
     some = paths.paths_of_ranks(run, most_rows=40)
     assert some["call"].n_unique() < 60
     assert some.select(paths.CAUSES).sum().row(0) == pytest.approx(every)
+
+
+def test_calls_that_alternate_stand_for_all_of_either_kind() -> None:
+    """Collectives in a loop: every other call is of the same kind."""
+    made = Recording(2)
+    for at in range(200):
+        t = 10_000 * at
+        times = {0: (t, t + 900), 1: (t, t + 800)} if at % 2 else {0: (t, t + 9), 1: (t, t + 8)}
+        made.call(Kind.allreduce if at % 2 else Kind.barrier, times)
+    run = made.run()
+    some = paths.paths_of_ranks(run, most_rows=200)
+    kinds = some.join(run.calls.select("call", "kind").unique(), on="call").group_by("kind")
+    calls = dict(kinds.agg(pl.col("call").n_unique()).iter_rows())
+    assert calls == {"allreduce": pytest.approx(33, abs=1), "barrier": pytest.approx(33, abs=1)}
+    every = paths.paths_of_ranks(run).select(paths.CAUSES).sum().row(0)
+    assert some.select(paths.CAUSES).sum().row(0) == pytest.approx(every, rel=0.05)
 
 
 def test_without_planned_calls_there_is_nothing_to_see() -> None:

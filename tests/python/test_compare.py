@@ -1,15 +1,18 @@
+import itertools
 import json
+import math
 import random
 from pathlib import Path
 
 import numpy as np
 import pytest
-from recorded import Recording
+from recorded import Recording, reduces
 
 from thalweg.analysis import compare, words
 from thalweg.analysis.compare import Difference
 from thalweg.cli import main
 from thalweg.collective import Kind
+from thalweg.report import comparison
 
 CALLS = 60
 
@@ -68,9 +71,78 @@ def test_chance_is_uniform_where_nothing_differs() -> None:
     rng = np.random.default_rng(1)
     found = [compare.chance(rng.normal(size=20), rng.normal(size=20)) for _ in range(1000)]
     assert np.mean(np.array(found) < 0.1) == pytest.approx(0.1, abs=0.03)
-    # All ten samples of one below all ten of the other: 2 of the C(20, 10) orders, about 1e-5.
-    assert compare.chance(np.arange(10.0), np.arange(10.0, 20)) == pytest.approx(2e-4, abs=2e-4)
     assert compare.chance(np.ones(9), np.ones(9)) == 1
+
+
+@pytest.mark.parametrize("samples", [1, 3, 5, 20])
+def test_samples_without_overlap_have_two_of_all_orders(samples: int) -> None:
+    a = np.arange(float(samples))
+    expected = 2 / math.comb(2 * samples, samples)
+    assert compare.chance(a, a + samples) == pytest.approx(expected)
+    assert compare.chance(a + samples, a) == pytest.approx(expected)
+
+
+def test_chance_counts_the_samples_that_differ_as_much() -> None:
+    """Against all ways to take three of seven values, some of which are equal."""
+    values = np.array([1.0, 2, 2, 3, 5, 5, 8])
+    ranks = np.array([1, 2.5, 2.5, 4, 5.5, 5.5, 7])
+    ways = list(itertools.combinations(range(7), 3))
+    apart = [abs(ranks[list(way)].sum() - 3 * ranks.mean()) for way in ways]
+    for way, own in zip(ways, apart, strict=True):
+        rest = np.delete(values, way)
+        expected = np.mean(np.array(apart) >= own - 1e-9)
+        assert compare.chance(values[list(way)], rest) == pytest.approx(expected)
+
+
+def times_of(calls: int, took: int) -> Recording:
+    made = Recording(2)
+    for at in range(calls):
+        made.call(Kind.barrier, dict.fromkeys(range(2), (10**6 * at, 10**6 * at + took + at)))
+    return made
+
+
+@pytest.mark.parametrize(("calls", "verdict"), [(4, "too few calls"), (5, "100 times slower")])
+def test_too_few_calls_to_tell_are_said_to_be_so(
+    calls: int, verdict: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = (times_of(calls, took) for took in (1000, 100_000))
+    (match,) = compare.compare(a.run(), b.run()).matches
+    assert words.verdict_on(match.whole) == verdict
+    sides = [comparison.Side(name, None, made.run()) for name, made in (("A", a), ("B", b))]
+    lead = " ".join(comparison.page(*sides).lead)
+    assert ("came too rarely" in lead) == (calls == 4)
+    assert ("100 times slower" in lead) == (calls == 5)
+    assert "by more than noise" not in lead
+    folders = [str(made.write(tmp_path / name)) for name, made in (("a", a), ("b", b))]
+    assert main(["compare", *folders, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["calls"][0]["whole"]["noise"] is (None if calls == 4 else False)
+    assert main(["compare", *folders]) == 0
+    assert verdict in capsys.readouterr().out
+
+
+def test_a_tree_that_changed_during_a_run_is_not_compared_by_its_nodes() -> None:
+    """As where plans follow the network: chains 0-1-2, then 0-2-1, would be a circle together."""
+    chains = [{1: 0, 2: 1}, {2: 0, 1: 2}]
+    mixed = reduces([chains[0]] * 3 + [chains[1]] * 3).run()
+    (match,) = compare.compare(mixed, mixed).matches
+    assert not match.stages and not match.parts
+
+
+def test_communicators_are_matched_by_their_members() -> None:
+    """Of run A also calls of a communicator are known that has no tag yet."""
+    a, b = traced(1), traced(2)
+    a.call(Kind.bcast, {1: (0, 5), 2: (0, 6)}, planned=False, tag=-77)
+    found = compare.compare(a.run(), b.run())
+    assert [match.calls for match in found.matches] == [(CALLS, CALLS)]
+    assert found.only_in == (1, 0)
+
+
+def test_communicators_with_other_members_are_not_matched() -> None:
+    a, b = Recording(3), Recording(3)
+    for made, members in ((a, (0, 1)), (b, (0, 2))):
+        made.call(Kind.bcast, dict.fromkeys(members, (0, 5)), tag=3)
+    assert compare.compare(a.run(), b.run()).only_in == (1, 1)
 
 
 def test_calls_that_only_one_run_has_are_counted() -> None:
@@ -106,8 +178,14 @@ def test_runs_without_common_calls_are_said_to_be_so(
 
 
 def test_a_stage_that_one_run_hardly_has_is_named_by_the_other() -> None:
+    assert words.verdict_on_stage(Difference(1000.0, 1250.0, 0.0)) == "1.25 times slower"
+    assert words.verdict_on_stage(Difference(1000.0, 800.0, 0.0)) == "1.25 times faster"
+    assert words.verdict_on_stage(Difference(1000.0, 0.0, 0.0)) == "only in A"
+    assert words.verdict_on_stage(Difference(0.0, 1000.0, 0.0)) == "only in B"
+    assert words.verdict_on_stage(Difference(0.0, 0.0, 1.0)) == "noise"
+
+
+def test_calls_of_both_runs_are_in_both_however_much_they_differ() -> None:
     assert words.verdict_on(Difference(1000.0, 1250.0, 0.0)) == "1.25 times slower"
-    assert words.verdict_on(Difference(1000.0, 800.0, 0.0)) == "1.25 times faster"
-    assert words.verdict_on(Difference(1000.0, 0.0, 0.0)) == "only in A"
-    assert words.verdict_on(Difference(0.0, 1000.0, 0.0)) == "only in B"
-    assert words.verdict_on(Difference(0.0, 0.0, 1.0)) == "noise"
+    assert words.verdict_on(Difference(1000.0, 1_234_567.0, 0.0)) == "1200 times slower"
+    assert words.verdict_on(Difference(1_234_567.0, 0.0, 0.0)) == "1200000 times faster"

@@ -50,3 +50,18 @@ def test_only_what_does_not_fit_is_calibrated_anew() -> None:
     trunk, _ = drift.calibrated(net, found(ac=1, bd=1))
     assert trunk.trunks[0].capacity == pytest.approx(1.6e6)
     networks.validate(trunk)
+
+
+def test_ports_of_a_large_network_are_described_without_their_pairs() -> None:
+    hosts = 300
+    large = networks.even_network(hosts, 1e-3, 1e9)
+    names = [host.name for host in large.hosts]
+    slow = {(names[0], other): 1e8 for other in names[1:4]}
+    (cause,) = drift.causes(large, Entry(0, "sample", {}, slow), "bandwidth", 0.2)
+    assert cause.name == f"{names[0]}'s egress"
+    assert (0, hosts - 1) in cause
+    assert (1, 0) not in cause
+    result, _ = drift.calibrated(large, Entry(0, "sample", {}, slow))
+    expected = np.array(large.bandwidth)
+    expected[0, 1:] = 1e8
+    np.testing.assert_allclose(result.bandwidth, expected)

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from thalweg import clocks, events
+from test_record import RUN, part
+from test_record import write as write_record
+
+from thalweg import clocks, events, runs
 from thalweg.errors import UserError
 
 
@@ -15,24 +18,27 @@ def header(
     return struct.pack("<8sIIiiqQ24x", b"THWGEVT1", 64, version, rank, ranks, offset, dropped)
 
 
-def mapped(count: int, room: int, events: bytes, clock: tuple[int, ...] = (0,) * 6) -> bytes:
-    """A file as the runtime leaves it: ticks of 2 ns that begin with 1000 at 50,000 ns."""
+def mapped(
+    count: int, room: int, events: bytes, clock: tuple[int, ...] = (0,) * 6, *, rank: int = 0,
+    begin: int = 50_000, run: int = 1,
+) -> bytes:  # fmt: skip
+    """A file as the runtime leaves it: ticks of 2 ns, of which 1000 is at `begin` nanoseconds."""
     return (
         struct.pack(
             "<8sIIiiqQQqqd6qQ",
             b"THWGEVT1",
             64,
             2,
-            0,
+            rank,
             2,
             0,
             count,
             room,
             1000,
-            50_000,
+            begin,
             2.0,
             *clock,
-            1,
+            run,
         )
         + events
     )
@@ -146,3 +152,44 @@ def test_a_ring_that_is_not_full_has_only_what_was_written(tmp_path: Path) -> No
     assert (read.dropped, len(read.calls), len(read.transfers)) == (0, 1, 0)
     assert read.calls["exit_ns"].tolist() == [50_200]
     assert read.clock == clocks.UNKNOWN
+
+
+def test_the_error_of_a_clock_is_that_at_its_own_times(tmp_path: Path) -> None:
+    """Rank 1's machine was started ten days before rank 0's."""
+    ahead, error, lasts = 10 * 86_400 * 10**9, 20_000, 100 * 10**9
+    last = call(0, 1, 0, 1000, 1000 + lasts // 2)
+    for rank, boot, wrong in ((0, 0, 0), (1, ahead, error)):
+        clock = (boot, boot + lasts, -boot, -boot, wrong, wrong)
+        content = mapped(1, 1, last, clock, rank=rank, begin=boot)
+        (tmp_path / f"rank-{rank}.events").write_bytes(content)
+    found = events.read_all(tmp_path)
+    assert [each.calls["exit_ns"].tolist() for each in found] == [[lasts], [lasts]]
+    assert [each.clock_error_ns for each in found] == [0, pytest.approx(error)]
+    assert runs.read(tmp_path).clock_error_ns == pytest.approx(error)
+
+
+def test_the_error_of_a_clock_that_was_never_compared_is_not_known(tmp_path: Path) -> None:
+    path = tmp_path / "rank-0.events"
+    path.write_bytes(mapped(1, 1, call(0, 1, 0, 1000, 1100), (0, 0, 0, 0, -1, -1)))
+    assert events.read(path).clock_error_ns == float("inf")
+
+
+def test_events_of_different_runs_are_refused(tmp_path: Path) -> None:
+    for rank, run in ((0, RUN), (1, 99)):
+        content = mapped(1, 1, call(0, 1, 0, 1000, 1100), rank=rank, run=run)
+        (tmp_path / f"rank-{rank}.events").write_bytes(content)
+    with pytest.raises(UserError, match="events of different runs"):
+        events.read_all(tmp_path)
+
+
+@pytest.mark.parametrize("run", [RUN, 99])
+def test_events_that_an_earlier_run_left_in_a_record_are_refused(tmp_path: Path, run: int) -> None:
+    write_record(tmp_path, 2, part(0, 2), part(1, 2))
+    for rank in range(2):
+        content = mapped(1, 1, call(0, 1, 0, 1000, 1100), rank=rank, run=run)
+        (tmp_path / f"rank-{rank}.events").write_bytes(content)
+    if run == RUN:
+        assert runs.read(tmp_path).ranks == 2
+    else:
+        with pytest.raises(UserError, match=r"of another run than run\.json"):
+            runs.read(tmp_path)

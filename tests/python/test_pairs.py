@@ -20,6 +20,11 @@ def measured(added: Mapping[tuple[str, str], float]) -> Pairs:
     return Pairs(ENDS, expected, np.log1p(more / expected), more > 0)
 
 
+def explained(added: Mapping[tuple[str, str], float]) -> set[tuple[str, str]]:
+    members = pairs.explain(NETWORK, measured(added), np.full(len(ENDS), False))[2]
+    return {ENDS[at] for at in members}
+
+
 def named(added: Mapping[tuple[str, str], float], left_out: int = -1) -> tuple[str, str]:
     unused = np.arange(len(ENDS)) == left_out
     return pairs.explain(NETWORK, measured(added), unused)[:2]
@@ -35,18 +40,26 @@ def test_what_all_pairs_take_beyond_their_network_is_found() -> None:
 def test_one_slow_pair_is_its_link() -> None:
     a, b = NAMES[:2]
     assert named({(a, b): 400}) == ("slow link", f"{a} -> {b}")
+    assert explained({(a, b): 400}) == {(a, b)}
 
 
 def test_a_host_that_adds_the_same_to_all_is_a_slow_host() -> None:
     slow = NAMES[1]
     added = {pair: 200 + 10 * at for at, pair in enumerate(ENDS) if slow in pair}
     assert named(added) == ("slow host", slow)
+    assert explained(added) == added.keys()
 
 
 def test_a_host_all_of_whose_messages_are_slow_by_a_factor_has_a_slow_port() -> None:
     slow = NAMES[2]
     added = {pair: 1500.0 for pair in ENDS if pair[0] == slow}
     assert named(added) == ("slow link", f"egress of {slow}")
+
+
+def test_only_slow_pairs_are_accused_alone() -> None:
+    """Ports and trunks are few; of single pairs there are as many as the square of the hosts."""
+    candidates = pairs._candidates(NETWORK, measured({ENDS[0]: 400}), np.full(len(ENDS), True))
+    assert len(candidates) == 1 + 3 * len(NAMES)
 
 
 def test_what_is_left_out_accuses_nobody() -> None:

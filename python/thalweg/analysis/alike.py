@@ -34,13 +34,20 @@ def groups(table: pl.DataFrame, columns: list[str]) -> list[Group]:
     spread = stats.select(f"{name}_deviation" for name in columns).to_numpy()
     # A nanosecond is the clocks' grain.
     pooled = np.maximum(np.sqrt((spread**2).mean(axis=0)) if len(ranks) else 0, 1.0)
-    left = np.argsort(-means.sum(axis=1), kind="stable")
+    order = np.argsort(-means.sum(axis=1), kind="stable")
+    # Ranks that are alike differ in their sums by no more than this, but for rounding.
+    totals = means[order].sum(axis=1)
+    ends = np.searchsorted(-totals, -totals + pooled.sum() * (1 + 1e-9) + 1e-3, side="right")
+    is_left = np.ones(len(order), bool)
     found = []
-    while len(left):
-        distance = np.abs(means[left] - means[left[0]]) / pooled
-        near = (distance <= 1).all(axis=1)
-        found.append(_group(ranks, means, left[near], pooled, columns))
-        left = left[~near]
+    for at in range(len(order)):
+        if not is_left[at]:
+            continue
+        near = at + np.flatnonzero(is_left[at : ends[at]])
+        distance = np.abs(means[order[near]] - means[order[at]]) / pooled
+        near = near[(distance <= 1).all(axis=1)]
+        is_left[near] = False
+        found.append(_group(ranks, means, order[near], pooled, columns))
     return found
 
 

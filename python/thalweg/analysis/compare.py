@@ -1,7 +1,9 @@
 """What differs between two runs, and whether it is more than noise."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -30,6 +32,8 @@ class Difference:
     b_ns: float
     chance: float
     """The probability that times of one distribution differ that much: Mann and Whitney's test."""
+    has_enough_calls: bool = True
+    """Whether there are so many that times without any overlap would be no noise."""
 
     @property
     def ratio(self) -> float:
@@ -60,7 +64,8 @@ class Match:
     whole: Difference
     """The time from the last entry to the last exit."""
     stages: dict[str, Difference]
-    """Means over the ranks' paths; empty unless both were trees."""
+    """Means over the ranks' paths; empty unless both were trees, in each run the same in all calls
+    by one algorithm."""
     parts: tuple[Part, ...]
     """Parts that differ by more than noise, the largest difference first."""
 
@@ -74,42 +79,69 @@ class Comparison:
 
 def compare(a: Run, b: Run) -> Comparison:
     """Compares the calls of two runs of one program, the costliest first."""
-    tables = [_durations(run) for run in (a, b)]
-    keys = [set(table.select(MATCH).unique().iter_rows()) for table in tables]
-    trees = [_node_times(run) for run in (a, b)]
-    found = []
-    for key in sorted(keys[0] & keys[1], key=str):
-        own = [_with_key(table, key) for table in tables]
-        below = [_with_key(tree, key) for tree in trees]
-        found.append(_match(own[0], own[1], below[0], below[1]))
-    found.sort(key=lambda match: -match.whole.a_ns * match.calls[0])
-    lone = [
-        sum(len(_with_key(table, key)) for key in own - other)
-        for table, own, other in zip(tables, keys, reversed(keys), strict=True)
+    runs = _numbered_alike([a, b])
+    tables = [_by_key(_durations(run)) for run in runs]
+    trees = [_by_key(_node_times(run)) for run in runs]
+    none = pl.DataFrame()
+    found = [
+        _match(*(table[key] for table in tables), *(tree.get(key, none) for tree in trees))
+        for key in sorted(tables[0].keys() & tables[1].keys(), key=str)
     ]
-    return Comparison(tuple(found), (lone[0], lone[1]))
+    found.sort(key=lambda match: -match.whole.a_ns * match.calls[0])
+    only_a, only_b = (
+        sum(len(calls) for key, calls in own.items() if key not in other)
+        for own, other in (tables, reversed(tables))
+    )
+    return Comparison(tuple(found), (only_a, only_b))
+
+
+def _numbered_alike(runs: Sequence[Run]) -> list[Run]:
+    """Returns the runs with the same numbers for communicators that have the same members. Of
+    several that have these, those are the same that were set up as the first, second, and so on."""
+    named = [
+        run.members().group_by("communicator", maintain_order=True)
+        .agg(pl.col("rank").cast(pl.String).str.join(",").alias("members"))
+        .with_columns(pl.int_range(pl.len()).over("members").alias("which"))
+        for run in runs
+    ]  # fmt: skip
+    name = ["members", "which"]
+    numbers = pl.concat(named).select(name).unique(maintain_order=True).with_row_index("number")
+    return [
+        replace(run, calls=_renumbered(run.calls, own.join(numbers, on=name)))
+        for run, own in zip(runs, named, strict=True)
+    ]
+
+
+def _renumbered(calls: pl.DataFrame, numbers: pl.DataFrame) -> pl.DataFrame:
+    number = pl.col("communicator").replace_strict(numbers["communicator"], numbers["number"])
+    return calls.with_columns(number.cast(pl.Int64).alias("communicator"))
 
 
 def chance(a: Floats, b: Floats) -> float:
     """Returns how often samples of one distribution differ as much in their ranks.
 
-    The normal approximation of Mann and Whitney's test, both sides, ties counted half.
+    Mann and Whitney's test, both sides, by all orders that the samples may have; equal ones share
+    their ranks. Cost: that of n·(n + m)³ numbers for samples of new sizes, or with equal ones.
     """
-    n, m = len(a), len(b)
-    if n == 0 or m == 0:
+    n, total = len(a), len(a) + len(b)
+    if n in (0, total):
         return 1.0
-    both = np.concatenate([a, b])
-    _, where, counts = np.unique(both, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    ranks = (ends - (counts - 1) / 2)[where]
-    u = float(ranks[:n].sum()) - n * (n + 1) / 2
-    total = n + m
-    ties = float(((counts**3 - counts) / (total * (total - 1))).sum())
-    deviation = math.sqrt(max(n * m / 12 * (total + 1 - ties), 0))
-    if deviation == 0:
-        return 1.0
-    z = max(abs(u - n * m / 2) - 0.5, 0) / deviation
-    return math.erfc(z / math.sqrt(2))
+    _, where, counts = np.unique(np.concatenate([a, b]), return_inverse=True, return_counts=True)
+    doubled = (2 * np.cumsum(counts) - counts + 1)[where]  # shared ranks are multiples of a half
+    mean = n * (total + 1)
+    likely = _likely_sums(n, tuple(sorted(doubled.tolist())))
+    as_far = np.abs(np.arange(len(likely)) - mean) >= abs(int(doubled[:n].sum()) - mean)
+    return min(float(likely[as_far].sum()), 1.0)
+
+
+@lru_cache(maxsize=256)
+def _likely_sums(taken: int, ranks: tuple[int, ...]) -> Floats:
+    """Returns by sum how likely it is that of so many of the ranks, taken at random."""
+    ways = np.zeros((taken + 1, sum(ranks) + 1))
+    ways[0, 0] = 1
+    for rank in ranks:
+        ways[1:, rank:] += ways[:-1, :-rank]
+    return np.asarray(ways[taken] / ways[taken].sum())
 
 
 def blocks(times: Floats) -> Floats:
@@ -121,16 +153,18 @@ def blocks(times: Floats) -> Floats:
 def difference(a: Floats, b: Floats) -> Difference:
     """Compares times in their order."""
     middle = [float(np.median(times)) if len(times) else 0.0 for times in (a, b)]
-    return Difference(middle[0], middle[1], chance(blocks(a), blocks(b)))
+    own, other = blocks(a), blocks(b)
+    # Of all orders of the samples, in two all of one come before all of the other.
+    enough = 2 / math.comb(len(own) + len(other), len(own)) < CHANCE
+    return Difference(middle[0], middle[1], chance(own, other), enough)
 
 
 def _durations(run: Run) -> pl.DataFrame:
     return outliers.durations(run).sort("call")
 
 
-def _with_key(table: pl.DataFrame, key: tuple[object, ...]) -> pl.DataFrame:
-    equal = [pl.col(name) == value for name, value in zip(MATCH, key, strict=True)]
-    return table.filter(pl.all_horizontal(equal))
+def _by_key(table: pl.DataFrame) -> dict[tuple[object, ...], pl.DataFrame]:
+    return table.partition_by(MATCH, as_dict=True)
 
 
 def _node_times(run: Run) -> pl.DataFrame:
@@ -145,8 +179,9 @@ def _node_times(run: Run) -> pl.DataFrame:
         .alias("children"),
         pl.col(stages.STAGES).mean(),
     )  # fmt: skip
-    shaped = by_call.join(stages.shape_of_calls(run), on="call")
-    shapes = shaped.unique(["shape", "node"], keep="first").select("shape", "node", "children")
+    shaped = stages.of_one_tree(by_call.join(stages.shape_of_calls(run), on="call"))
+    first = shaped.filter(pl.col("call") == pl.col("call").min().over("shape"))
+    shapes = first.select("shape", "node", "parent", "children")
     signature = pl.DataFrame(
         [(shape, node, text) for shape, text_of in _subtrees(shapes).items()
          for node, text in text_of.items()],
@@ -163,18 +198,15 @@ def _node_times(run: Run) -> pl.DataFrame:
 
 def _subtrees(shapes: pl.DataFrame) -> dict[int, dict[int, str]]:
     """Returns for each shape each node's subtree as text such as "0(1,2(3))"."""
-    found: dict[int, dict[int, str]] = {}
-    children: dict[int, dict[int, list[int]]] = {}
-    for shape, node, below in shapes.iter_rows():
-        children.setdefault(shape, {})[node] = below
-    for shape, below in children.items():
+    found = {}
+    for (shape,), nodes in shapes.group_by("shape"):
+        children = dict(nodes.select("node", "children").iter_rows())
         texts: dict[int, str] = {}
-        while len(texts) < len(below):
-            for node, own in below.items():
-                if node not in texts and all(child in texts for child in own):
-                    inner = ",".join(texts[child] for child in own)
-                    texts[node] = f"{node}({inner})" if inner else str(node)
-        found[shape] = texts
+        for root in nodes.filter(pl.col("parent") == -1)["node"]:
+            for node in reversed(stages.from_root(children, root)):
+                inner = ",".join(texts[child] for child in children[node])
+                texts[node] = f"{node}({inner})" if inner else str(node)
+        found[int(shape)] = texts
     return found
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from thalweg.analysis import stages
 from thalweg.analysis.tables import Run
 
 
@@ -15,8 +16,9 @@ class Imbalance:
     calls: int
     path: tuple[int, ...]
     """Ranks from the root to the one whose program is waited for."""
-    counts: tuple[int, ...]
-    """Last arrivals at each node of the path, of the next one on it, or of the program itself."""
+    counts: tuple[float, ...]
+    """In how many calls the next one on the path, or the program itself, arrived last at each node
+    of it. Of a call in segments each counts for its share."""
 
     @property
     def share(self) -> float:
@@ -25,12 +27,16 @@ class Imbalance:
 
 
 def last_arrivals(run: Run, of_nodes: pl.DataFrame, shapes: pl.DataFrame) -> pl.DataFrame:
-    """Returns the graph: shape, node, contributor, `last`: how often it arrived last, and `waited`:
-    mean nanoseconds for which the node's other contributors waited then.
+    """Returns the graph: shape, node, contributor, `last`: in how many of its `calls` it arrived
+    last, each segment counting for its share of a call, and `waited`: mean nanoseconds for which
+    the node's other contributors waited then. Shapes whose trees differ between calls are left out.
 
     `shapes`: stages.shape_of_calls(run).
     """
-    arrivals = of_nodes.filter(pl.col("t1").is_not_null()).join(shapes, on="call")
+    arrivals = stages.of_one_tree(of_nodes.join(shapes, on="call"))
+    arrivals = arrivals.filter(pl.col("t1").is_not_null()).with_columns(
+        (1 / pl.col("segment").n_unique().over("call")).alias("share")
+    )
     node = ["call", "segment", "node"]
     waited = arrivals.with_columns(
         (pl.col("arrival_wait").sum() / (pl.len() - 1).clip(1)).over(node).alias("waited")
@@ -38,10 +44,10 @@ def last_arrivals(run: Run, of_nodes: pl.DataFrame, shapes: pl.DataFrame) -> pl.
     return (
         waited.group_by("shape", "node", "contributor")
         .agg(
-            (pl.col("arrival_wait") == 0).sum().cast(pl.Int64).alias("last"),
+            pl.col("share").filter(pl.col("arrival_wait") == 0).sum().alias("last"),
             pl.col("waited").filter(pl.col("arrival_wait") == 0).mean().fill_null(0),
             pl.col("parent").first(),
-            pl.struct("call", "segment").n_unique().alias("calls"),
+            pl.col("call").n_unique().alias("calls"),
         )
         .sort("shape", "node", "contributor")
     )
@@ -56,7 +62,7 @@ def longest_paths(graph: pl.DataFrame) -> list[Imbalance]:
 
 
 def _longest(shape: int, graph: pl.DataFrame) -> Imbalance:
-    below: dict[int, list[tuple[int, int]]] = {}
+    below: dict[int, list[tuple[int, float]]] = {}
     root = -1
     for node, contributor, last, parent in graph.select(
         "node", "contributor", "last", "parent"
@@ -64,13 +70,14 @@ def _longest(shape: int, graph: pl.DataFrame) -> Imbalance:
         below.setdefault(node, []).append((contributor, last))
         if parent is None:
             root = node
-    best: dict[int, tuple[int, int, int]] = {}  # node -> (sum, next, its count)
-    for node in reversed(_from_root(below, root)):
+    best: dict[int, tuple[float, int, float]] = {}  # node -> (sum, next, its count)
+    children = {node: [to for to, _ in counted] for node, counted in below.items()}
+    for node in reversed(stages.from_root(children, root)):
         best[node] = max(
             (count + (best[to][0] if to != node and to in best else 0), to, count)
             for to, count in below[node]
         )
-    path, counts, node = [root], list[int](), root
+    path, counts, node = [root], list[float](), root
     while node in best:
         _, following, count = best[node]
         counts.append(count)
@@ -80,13 +87,6 @@ def _longest(shape: int, graph: pl.DataFrame) -> Imbalance:
         node = following
     calls = int(graph["calls"].max() or 0)  # type: ignore[arg-type]
     return Imbalance(shape, calls, tuple(path), tuple(counts))
-
-
-def _from_root(below: dict[int, list[tuple[int, int]]], root: int) -> list[int]:
-    order = [root] if root in below else []
-    for node in order:
-        order += [to for to, _ in below[node] if to != node and to in below]
-    return order
 
 
 def last_entries(run: Run) -> pl.DataFrame:

@@ -20,6 +20,7 @@ from thalweg.network import Network
 
 Floats = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
+Indices = NDArray[np.intp]
 
 FEWEST = 8
 """Fewest messages that say something about a pair."""
@@ -79,59 +80,79 @@ def in_common(expected: Floats, took: Floats) -> float:
     return max(float(np.quantile(took - expected, FEW)), 0.0)
 
 
-def explain(network: Network, pairs: Pairs, left_out: Chosen) -> tuple[str, str, Chosen]:
-    """Returns fault, culprit and pairs of the candidate after which least of the pairs' slowness is
-    left unexplained.
+@dataclass(frozen=True)
+class _Candidate:
+    fault: str
+    culprit: str
+    parts: Sequence[Indices]
+    """The pairs that it holds for; a host's are those to which it sends, and those from which it
+    receives."""
+
+    @property
+    def members(self) -> Indices:
+        return np.concatenate(self.parts)
+
+
+def explain(network: Network, pairs: Pairs, left_out: Chosen) -> tuple[str, str, Indices]:
+    """Returns fault, culprit and pairs of the candidate that explains most of the pairs' slowness.
 
     Of equals the smaller set of pairs, and of those a link rather than what it is part of.
-    `left_out`: pairs that are slow for another reason.
+    `left_out`: pairs that are slow for another reason. Cost: some passes over the pairs, and one
+    for each trunk.
     """
-    ends, above, added = pairs.ends, pairs.above, pairs.added
-    sent = {name: np.array([a == name for a, _ in ends]) for pair in ends for name in pair}
-
-    def left(fault: str, culprit: str, members: Chosen) -> float:
-        alone = np.full(len(ends), above[members].mean())
-        if fault == "slow host":
-            for part in _directions(members, sent[culprit]):
-                time = max(float(np.median(added[part])), 0)
-                alone[part] = np.log1p(time / pairs.expected[part])
-        rest = above - np.where(members, alone, 0)
-        return float((rest[~left_out] ** 2).sum())
-
-    def alike(fault: str, culprit: str, members: Chosen) -> bool:
-        if fault == "slow host":
-            both = len(_directions(members, sent[culprit])) == 2
-            return both and added[members].min() >= LEAST_OF_HOST * added[members].max()
-        return bool((above[members] >= above[members].max() / 2).all())
-
     # At a slow port all are slow; what only queues there behind one slow message is less so.
-    usable = [
-        (fault, culprit, members & ~left_out)
-        for fault, culprit, members in _candidates(network, ends)
-        if (members & ~left_out).any()
-        and (fault == "saturated trunk" or alike(fault, culprit, members & ~left_out))
-    ]  # fmt: skip
-    return min(usable, key=lambda each: (round(left(*each), 9), int(each[2].sum())))
+    usable = [each for each in _candidates(network, pairs, ~left_out) if _is_alike(each, pairs)]
+    best = min(usable, key=lambda each: (-round(_explained(each, pairs), 9), len(each.members)))
+    return best.fault, best.culprit, best.members
 
 
-def _candidates(network: Network, ends: Sequence[tuple[str, str]]) -> list[tuple[str, str, Chosen]]:
-    names = [host.name for host in network.hosts]
-    found: list[tuple[str, str, Chosen]] = []
-    for at, (a, b) in enumerate(ends):
-        found.append(("slow link", f"{a} -> {b}", np.arange(len(ends)) == at))
-    for trunk in network.trunks:
-        origin = {names[host] for host in trunk.from_}
-        target = {names[host] for host in trunk.to}
-        inside = np.array([a in origin and b in target for a, b in ends])
-        found.append(("saturated trunk", trunk.name, inside))
-    for host in dict.fromkeys(name for pair in ends for name in pair):
-        found.append(("slow link", f"egress of {host}", np.array([a == host for a, _ in ends])))
-        found.append(("slow link", f"ingress of {host}", np.array([b == host for _, b in ends])))
-        found.append(("slow host", host, np.array([host in pair for pair in ends])))
+def _explained(candidate: _Candidate, pairs: Pairs) -> float:
+    """Returns by how much the sum of squares of what is slow falls if the candidate is at fault."""
+    found = 0.0
+    usual = pairs.above[candidate.members].mean()
+    for part in candidate.parts:
+        above = pairs.above[part]
+        alone = usual
+        if candidate.fault == "slow host":
+            time = max(float(np.median(pairs.added[part])), 0)
+            alone = np.log1p(time / pairs.expected[part])
+        found += float((above**2 - (above - alone) ** 2).sum())
     return found
 
 
-def _directions(members: Chosen, sent: Chosen) -> list[Chosen]:
-    """Returns the pairs to which a host sends, and those from which it receives, where there are
-    any."""
-    return [part for part in (members & sent, members & ~sent) if part.any()]
+def _is_alike(candidate: _Candidate, pairs: Pairs) -> bool:
+    """Whether all pairs of a link are as slow as one thing would make them, and a host's both ways;
+    of a trunk's, those that use little of it may be faster."""
+    members = candidate.members
+    if candidate.fault == "slow host":
+        added = pairs.added[members]
+        return len(candidate.parts) == 2 and added.min() >= LEAST_OF_HOST * added.max()
+    above = pairs.above[members]
+    return candidate.fault == "saturated trunk" or above.min() >= above.max() / 2
+
+
+def _candidates(network: Network, pairs: Pairs, usable: Chosen) -> list[_Candidate]:
+    """Returns whatever some of the usable pairs have in common; of single pairs the slow ones."""
+    number = {host.name: at for at, host in enumerate(network.hosts)}
+    sender, receiver = np.array([[number[name] for name in pair] for pair in pairs.ends]).T
+    found = [
+        _Candidate("slow link", " -> ".join(pairs.ends[at]), [np.array([at])])
+        for at in np.flatnonzero(pairs.slow & usable)
+    ]
+    for trunk in network.trunks:
+        inside = np.isin(sender, trunk.from_) & np.isin(receiver, trunk.to) & usable
+        found.append(_Candidate("saturated trunk", trunk.name, [np.flatnonzero(inside)]))
+    sent, received = (_by_host(end, usable, len(number)) for end in (sender, receiver))
+    for host, out, into in zip(number, sent, received, strict=True):
+        found.append(_Candidate("slow link", f"egress of {host}", [out]))
+        found.append(_Candidate("slow link", f"ingress of {host}", [into]))
+        both = [part for part in (out, into) if len(part)]
+        found.append(_Candidate("slow host", host, both))
+    return [each for each in found if any(map(len, each.parts))]
+
+
+def _by_host(end: Indices, usable: Chosen, hosts: int) -> list[Indices]:
+    """Returns by host the usable pairs at whose end it is."""
+    order = np.argsort(end, kind="stable")
+    order = order[usable[order]]
+    return np.split(order, np.searchsorted(end[order], np.arange(1, hosts)))

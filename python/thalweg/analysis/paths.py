@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from thalweg.analysis import links, waits
+from thalweg.analysis import links, stages, waits
 from thalweg.analysis.links import LEAST_SPREAD, SPREADS, Expected
 from thalweg.analysis.robust import TO_SIGMA
 from thalweg.analysis.tables import Run
@@ -97,14 +97,18 @@ def critical_paths(run: Run) -> pl.DataFrame:
 def paths_of_ranks(run: Run, most_rows: int = MOST_ROWS) -> pl.DataFrame:
     """Returns the path of each rank of each planned call from its exit back to its entry.
 
-    As critical_paths(), with `rank`: whose exit it leads to. Of very many calls, evenly chosen
-    ones, for which nanoseconds by cause are multiplied so that they add up to those of all.
+    As critical_paths(), with `rank`: whose exit it leads to. Of very many calls, the same share of
+    each shape's, for which nanoseconds by cause are multiplied so that they add up to those of all.
     """
     walk = _Walk(run)
     enter, every = walk.rows["enter"].to_numpy(), 1 + len(walk.rows) // most_rows
     if every == 1:
         return walk.hops(enter.astype(float), np.arange(len(walk.rows)))
-    rows = np.flatnonzero((walk.rows["call"].rank("dense") % every == 0).to_numpy())
+    # Programs repeat themselves: of the calls in their order, every other one may be of one kind.
+    by_shape = stages.shape_of_calls(run).sort("shape", pl.col("call").hash())
+    calls = by_shape.join(walk.rows, on="call", how="semi", maintain_order="left")["call"]
+    chosen = calls.gather_every(every)
+    rows = np.flatnonzero(walk.rows["call"].is_in(chosen.implode()).to_numpy())
     spent = (walk.rows["exit"] - walk.rows["enter"]).to_numpy()
     stand_for = float(spent.sum()) / max(float(spent[rows].sum()), 1.0)
     hops = walk.hops(enter[rows].astype(float), rows)

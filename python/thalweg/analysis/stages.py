@@ -9,6 +9,8 @@ needn't be aligned. Along the path from a rank to the root all stages together a
 in the call.
 """
 
+from collections.abc import Mapping, Sequence
+
 import polars as pl
 
 from thalweg.analysis.tables import SHAPE, Run
@@ -173,11 +175,10 @@ def means(run: Run, of_nodes: pl.DataFrame) -> pl.DataFrame:
     STAGE_deviation, and `last` and `first`: how often the contributor arrived last, and departed
     first. The parent is null at the root; shapes whose trees differ between calls are left out.
     """
-    shaped = of_nodes.join(shape_of_calls(run), on="call")
+    shaped = of_one_tree(of_nodes.join(shape_of_calls(run), on="call"))
     key = ["shape", "node", "contributor"]
     found = shaped.group_by(key, maintain_order=True).agg(
         pl.col("parent").first(),
-        pl.col("parent").fill_null(-1).n_unique().alias("parents"),
         pl.col("call").n_unique().alias("calls"),
         *(pl.col(name).mean() for name in STAGES),
         *(pl.col(name).std().fill_null(0).alias(f"{name}_deviation") for name in STAGES),
@@ -185,8 +186,32 @@ def means(run: Run, of_nodes: pl.DataFrame) -> pl.DataFrame:
         (pl.col("departure_wait") == 0).sum().alias("first"),
         pl.col("arrival_order", "departure_order").mean(),
     )
-    whole = (pl.col("parents") == 1).all().over("shape")
-    return found.filter(whole).drop("parents").sort(key)
+    return found.sort(key)
+
+
+def of_one_tree(shaped: pl.DataFrame) -> pl.DataFrame:
+    """Keeps of nodes() with their shapes those in whose calls each node has the same parent.
+
+    Plans that follow the network may put another tree of the same algorithm in a plan's place.
+    """
+    parent = pl.col("parent").fill_null(-1)
+    node = ["shape", "node"]
+    is_same = parent.min().over(node) == parent.max().over(node)
+    return shaped.filter(is_same.all().over("shape"))
+
+
+def from_root(contributors: Mapping[int, Sequence[int]], root: int) -> list[int]:
+    """Returns the nodes of a tree, each before those below it.
+
+    `contributors`: of each node, which may be one of them itself.
+    """
+    order = [root] if root in contributors else []
+    seen = {root}
+    for node in order:
+        below = (contributors.keys() & contributors[node]) - seen
+        seen |= below
+        order += sorted(below)
+    return order
 
 
 def shape_of_calls(run: Run) -> pl.DataFrame:

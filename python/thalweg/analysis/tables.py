@@ -25,10 +25,10 @@ class Run:
     """A row for each rank of each collective call, by `call` and `rank`:
 
     call: number of the collective call, in the order in which they began;
-    rank: of the world; communicator: a number; kind, planned, algorithm, reason: names, reason
-    is "" if it was planned; root: of the world, -1 where there is none; ranks: how many take part;
-    member: the rank's number in the communicator; size: bytes; enter, exit: nanoseconds; off_core:
-    nanoseconds for which the system had put the rank aside.
+    rank: of the world; communicator: a number, whose members() are known; kind, planned,
+    algorithm, reason: names, reason is "" if it was planned; root: of the world, -1 where there is
+    none; ranks: how many take part; member: the rank's number in the communicator; size: bytes;
+    enter, exit: nanoseconds; off_core: nanoseconds for which the system had put the rank aside.
     """
     messages: pl.DataFrame
     """A row for each message of a planned call, both its ends together.
@@ -63,6 +63,15 @@ class Run:
             pl.col("enter").min().alias("begin"),
             pl.col("exit").max().alias("end"),
         )
+
+    def members(self) -> pl.DataFrame:
+        """Returns the members of communicators by number: communicator, rank, member.
+
+        Of communicators with the same members, which have the same order, the number of the one
+        that was set up first is least.
+        """
+        ranks = self.calls.select("communicator", "rank", "member").unique()
+        return ranks.sort("communicator", "member")
 
 
 SHAPE = ["communicator", "kind", "planned", "algorithm", "root", "ranks", "size"]
@@ -202,6 +211,7 @@ def _calls(recorded: Sequence[RankEvents], names: Names) -> tuple[pl.DataFrame, 
     complete = complete.with_columns(
         pl.when(known).then(pl.col("member")).otherwise(pl.col("rank")).alias("member")
     )
+    complete = complete.join(_communicators(complete), on=["tag", "leader"])
     in_order = pl.col("rank").sort_by("member").implode()
     reasons, algorithms = list(names.reasons), ["", *names.algorithms]
     complete = complete.with_columns(
@@ -210,7 +220,6 @@ def _calls(recorded: Sequence[RankEvents], names: Names) -> tuple[pl.DataFrame, 
         pl.when(pl.col("planned") == 1).then(pl.lit("")).otherwise(_named("reason", reasons))
         .alias("reason"),
         pl.col("planned").cast(pl.Boolean),
-        pl.struct("tag", "leader").rank("dense").cast(pl.Int64).sub(1).alias("communicator"),
         pl.col("member").rank("ordinal").over(key).cast(pl.Int64).sub(1),
         (pl.col("off_core").cast(pl.Int64) * events.OFF_CORE_NS).alias("off_core"),
         in_order.over(key, mapping_strategy="join").alias("members"),
@@ -226,6 +235,26 @@ def _calls(recorded: Sequence[RankEvents], names: Names) -> tuple[pl.DataFrame, 
         pl.struct("begin", *key).rank("dense").cast(pl.Int64).sub(1).alias("call"),
     )
     return complete.select(*CALL_COLUMNS, "number").sort("call", "rank"), left_out
+
+
+def _communicators(calls: pl.DataFrame) -> pl.DataFrame:
+    """Returns tag, leader, and the communicator's number, by tag.
+
+    Before it is set up, a communicator has no tag of its own. What has the same members then counts
+    to the first of them that was set up.
+    """
+    ranks = calls.unique(["tag", "leader", "rank"]).sort("tag", "leader", "member")
+    found = ranks.group_by("tag", "leader").agg(
+        pl.col("rank").cast(pl.String).str.join(",").alias("members")
+    )
+    is_set_up = pl.col("tag") >= 0
+    first = pl.when(is_set_up).then("tag").min().over("members")
+    own = pl.when(is_set_up).then("tag").otherwise(first)
+    return found.select(
+        "tag", "leader",
+        pl.struct(own.is_null(), own.fill_null(pl.col("tag")).alias("own"), "members")
+        .rank("dense").cast(pl.Int64).sub(1).alias("communicator"),
+    )  # fmt: skip
 
 
 def _named(column: str, names: Sequence[str]) -> pl.Expr:

@@ -362,7 +362,7 @@ def _network(
     if not (between.slow & ~left_out).any():
         return []
     fault, culprit, members = pairs.explain(run.network, between, left_out)
-    slow = {between.ends[at] for at in np.flatnonzero(members).tolist()}
+    slow = {between.ends[at] for at in members.tolist()}
     names = pl.Series("hosts", run.hosts)
     with_hosts = hops.with_columns(
         names.gather(hops["sender"]).alias("a"), names.gather(hops["receiver"]).alias("b")

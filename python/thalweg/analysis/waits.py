@@ -36,6 +36,9 @@ def wait_states(run: Run) -> pl.DataFrame:
         rank.filter(rank != pl.col("root")).sort_by(enter.filter(rank != pl.col("root"))).first()
         .over(call).alias("first_sender_rank"),
         enter.cum_max().over(call, order_by="member").alias("prefix_enter"),
+    ).with_columns(
+        pl.when(enter == pl.col("prefix_enter")).then(rank).forward_fill()
+        .over(call, order_by="member").alias("prefix_rank"),
     )  # fmt: skip
     at_root = rank == pl.col("root")
     last, root = pl.col("last_rank"), pl.col("root")
@@ -43,7 +46,8 @@ def wait_states(run: Run) -> pl.DataFrame:
         _state(calls, LATE_BROADCAST, ONE_TO_ALL, ~at_root, pl.col("root_enter") - enter, root),
         _state(calls, EARLY_REDUCE, ALL_TO_ONE, at_root, pl.col("first_sender") - enter,
                pl.col("first_sender_rank")),
-        _state(calls, EARLY_SCAN, PREFIX, True, pl.col("prefix_enter") - enter, last),
+        _state(calls, EARLY_SCAN, PREFIX, True, pl.col("prefix_enter") - enter,
+               pl.col("prefix_rank")),
         _state(calls, WAIT_AT_NXN, ALL_TO_ALL, True, pl.col("last_enter") - enter, last),
         _state(calls, NXN_COMPLETION, ALL_TO_ALL, True, leave - pl.col("first_exit"), last),
         _state(calls, WAIT_AT_BARRIER, ("barrier",), True, pl.col("last_enter") - enter, last),

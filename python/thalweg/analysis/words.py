@@ -3,6 +3,7 @@
 from thalweg import units
 from thalweg.analysis.compare import CHANCE, Difference, Match
 from thalweg.analysis.verdict import Suspect, Verdict
+from thalweg.units import factor_to_text
 
 REMEDIES = {
     "late rank": "give it less work, or look what its host does besides",
@@ -27,7 +28,7 @@ MEANINGS = {
 }
 
 MOST_TIMES = 1000
-"""Where two times differ by more, the shorter one is of a stage that hardly exists."""
+"""Where two times of a stage differ by more, one run hardly has it."""
 
 
 def sentences(verdict: Verdict) -> list[str]:
@@ -85,11 +86,23 @@ def name_of(match: Match) -> str:
 
 
 def verdict_on(each: Difference) -> str:
-    """Returns "noise", "only in A" (or B), or text such as "1.25 times slower": B against A."""
-    if each.chance >= CHANCE:
-        return "noise"
-    faster = each.b_ns < each.a_ns
-    larger, smaller = max(each.a_ns, each.b_ns), min(each.a_ns, each.b_ns)
-    if smaller * MOST_TIMES < larger:
-        return f"only in {'A' if faster else 'B'}"
-    return f"{larger / smaller:.2f} times {'faster' if faster else 'slower'}"
+    """Returns "noise", "too few calls", or text such as "1.25 times slower": B against A."""
+    if doubt := _doubt(each):
+        return doubt
+    # A nanosecond is the clocks' grain.
+    factor = max(each.a_ns, each.b_ns) / max(min(each.a_ns, each.b_ns), 1.0)
+    text = factor_to_text(factor) if factor >= 10 else f"{factor:.2f}"
+    return f"{text} times {'faster' if each.b_ns < each.a_ns else 'slower'}"
+
+
+def verdict_on_stage(each: Difference) -> str:
+    """Returns verdict_on(each), or "only in A" (or B) where the other hardly has the stage."""
+    if _doubt(each) or min(each.a_ns, each.b_ns) * MOST_TIMES >= max(each.a_ns, each.b_ns):
+        return verdict_on(each)
+    return f"only in {'A' if each.b_ns < each.a_ns else 'B'}"
+
+
+def _doubt(each: Difference) -> str:
+    if not each.has_enough_calls:
+        return "too few calls"
+    return "noise" if each.chance >= CHANCE else ""

@@ -10,7 +10,7 @@ from rich.table import Table
 from thalweg import console, runs, units
 from thalweg.analysis import compare as comparison
 from thalweg.analysis.compare import CHANCE, Comparison, Difference, Match
-from thalweg.analysis.words import name_of, verdict_on
+from thalweg.analysis.words import name_of, verdict_on, verdict_on_stage
 from thalweg.options import Json
 
 app = typer.Typer(add_completion=False)
@@ -73,7 +73,8 @@ def _stages(match: Match) -> Iterator[Any]:
     for at, column in enumerate(("stage", "A", "B", "difference")):
         table.add_column(column, justify="left" if at == 0 else "right")
     for stage, each in match.stages.items():
-        table.add_row(stage.replace("_", " "), _time(each.a_ns), _time(each.b_ns), verdict_on(each))
+        table.add_row(stage.replace("_", " "), _time(each.a_ns), _time(each.b_ns),
+                      verdict_on_stage(each))  # fmt: skip
     yield table
     for part in match.parts[:MOST_PARTS]:
         times = f"{_time(part.difference.a_ns)} -> {_time(part.difference.b_ns)}"
@@ -105,5 +106,5 @@ def _document(found: Comparison) -> dict[str, Any]:
 def _difference(each: Difference) -> dict[str, Any]:
     return {
         "a": each.a_ns * 1e-9, "b": each.b_ns * 1e-9, "chance": each.chance,
-        "noise": each.chance >= CHANCE,
+        "noise": each.chance >= CHANCE if each.has_enough_calls else None,
     }  # fmt: skip

@@ -134,11 +134,6 @@ class _Trace:
         self._definitions.group(
             "ranks", GroupType.COMM_LOCATIONS, Paradigm.MPI, members=tuple(self._ranks)
         )
-        members = (
-            self._calls.select("communicator", "member", "rank")
-            .unique()
-            .sort("communicator", "member")
-        )
         return {
             number: self._definitions.comm(
                 f"communicator {number}",
@@ -147,7 +142,7 @@ class _Trace:
                     members=tuple(self._ranks[rank] for rank in own["rank"]),
                 ),
             )
-            for (number,), own in members.group_by("communicator", maintain_order=True)
+            for (number,), own in self._run.members().group_by("communicator", maintain_order=True)
         }  # fmt: skip
 
     # Events ------------------------------------------------------------------------------------

@@ -175,26 +175,23 @@ _first_track = 1_000_000
 
 
 def _tracks(run: Run, slices: pl.DataFrame) -> Iterator[bytes]:
-    hosts = list(dict.fromkeys(run.hosts))
-    for number, host in enumerate(hosts):
-        process = _field(1, number + 1) + _field(6, host.encode())
-        yield _descriptor(_field(1, number + 1) + _field(3, process))
+    track_of = {host: number for number, host in enumerate(dict.fromkeys(run.hosts), 1)}
+    first_rank = len(track_of) + 1
+    for host, number in track_of.items():
+        process = _field(1, number) + _field(6, host.encode())
+        yield _descriptor(_field(1, number) + _field(3, process))
     for rank, host in enumerate(run.hosts):
-        parent = _field(5, hosts.index(host) + 1)
+        parent = _field(5, track_of[host])
         yield _descriptor(
-            _field(1, _rank_track(run, rank)) + parent + _field(2, f"rank {rank}".encode())
+            _field(1, first_rank + rank) + parent + _field(2, f"rank {rank}".encode())
         )
     kinds = ("calls", "sends", "receives")
     for rank, group, lane, track in (
         slices.select("rank", "group", "lane", "track").unique().sort("track").iter_rows()
     ):
         lane_name = kinds[group] + (f" {lane + 1}" if lane else "")
-        parent = _field(5, _rank_track(run, rank))
+        parent = _field(5, first_rank + rank)
         yield _descriptor(_field(1, track + _first_track) + parent + _field(2, lane_name.encode()))
-
-
-def _rank_track(run: Run, rank: int) -> int:
-    return len(set(run.hosts)) + 1 + rank
 
 
 def _names(names: Sequence[str]) -> bytes:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from thalweg import record, units
 from thalweg.analysis import compare, timemaps
-from thalweg.analysis.compare import CHANCE, Comparison, Difference
+from thalweg.analysis.compare import CHANCE, Comparison, Difference, Match
 from thalweg.analysis.tables import Run
-from thalweg.analysis.words import name_of, verdict_on
+from thalweg.analysis.words import name_of, verdict_on, verdict_on_stage
+from thalweg.printable import plural
 from thalweg.report import elements, record_parts, run_lead, tree_parts
 from thalweg.report.elements import Axis, Block, Layer, Page, Section
 from thalweg.timemap_picture import Configuration
@@ -66,31 +67,36 @@ def page(a: Side, b: Side) -> Page:
 def _lead(found: Comparison) -> list[str]:
     if not found.matches:
         return ["The two runs have no calls in common."]
-    changed = [match for match in found.matches if match.whole.chance < CHANCE]
-    if not changed:
-        return ["No collective of the two runs differs by more than noise."]
-    words = []
-    for match in changed[:3]:
-        plans = match.algorithms
-        how = (
-            f"by {plans[0]} in both"
-            if plans[0] == plans[1]
-            else f"{plans[0]} in A, {plans[1]} in B"
-        )
+    known = [match for match in found.matches if match.whole.has_enough_calls]
+    changed = [match for match in known if match.whole.chance < CHANCE]
+    words = [_change(match) for match in changed[:3]]
+    if same := len(known) - len(changed):
         words.append(
-            f"In B {name_of(match)} is {verdict_on(match.whole)} than in A "
-            f"({_time(match.whole.a_ns)} and "
-            f"{_time(match.whole.b_ns)} from the last entry to the last exit; {how})."
+            f"The other {same} kinds of calls differ by no more than noise."
+            if changed
+            else "No collective of the two runs differs by more than noise."
         )
-    same = len(found.matches) - len(changed)
-    if same:
-        words.append(f"The other {same} kinds of calls differ by no more than noise.")
+    if rare := len(found.matches) - len(known):
+        words.append(
+            f"{plural(rare, 'kind')} of calls came too rarely to tell a difference from noise: "
+            "let each run have five or more of a kind."
+        )
     elsewhere = sum(not part.reconfigured for match in found.matches for part in match.parts)
-    if elsewhere:
+    if changed and elsewhere:
         words.append(
             f"{elsewhere} stages at nodes changed although nothing was reconfigured there."
         )
     return words
+
+
+def _change(match: Match) -> str:
+    plans = match.algorithms
+    how = f"by {plans[0]} in both" if plans[0] == plans[1] else f"{plans[0]} in A, {plans[1]} in B"
+    return (
+        f"In B {name_of(match)} is {verdict_on(match.whole)} than in A "
+        f"({_time(match.whole.a_ns)} and {_time(match.whole.b_ns)} from the last entry to the last "
+        f"exit; {how})."
+    )
 
 
 def _facts(a: Side, b: Side, found: Comparison | None) -> list[tuple[str, str, str]]:
@@ -192,7 +198,7 @@ def _stages(found: Comparison) -> list[Section]:
 
 
 def _difference(name: str, each: Difference) -> tuple[str, float, float, str]:
-    return name, NS * each.a_ns, NS * each.b_ns, verdict_on(each)
+    return name, NS * each.a_ns, NS * each.b_ns, verdict_on_stage(each)
 
 
 def _timemaps(a: Side, b: Side) -> list[Section]:

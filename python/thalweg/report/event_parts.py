@@ -160,7 +160,7 @@ def imbalance(found: Findings) -> list[Block]:
             steps.append(
                 (
                     f"rank {rank} ({found.run.hosts[rank]})",
-                    f"{whom} came last in {count} of {each.calls} calls",
+                    f"{whom} came last in {count:.0f} of {each.calls} calls",
                     count / max(each.calls, 1),
                 )
             )
