@@ -84,25 +84,25 @@ class Recording:
         return folder
 
 
-def reduces(trees: Sequence[Mapping[int, int]], segments: int = 1) -> Recording:
-    """Reduces to rank 0, each along the tree that the parents of the other ranks are."""
+def allreduces(trees: Sequence[Mapping[int, int]], segments: int = 1) -> Recording:
+    """Allreduces, each by the tree below rank 0 that the parents of the other ranks are."""
     made = Recording(1 + len(trees[0]))
-    for at, parents in enumerate(trees):
+    for at, parent_of in enumerate(trees):
         t = 10_000 * at
-        depth = {0: 0}
-        while len(depth) < made.ranks:
-            depth |= {
-                child: depth[parent] + 1 for child, parent in parents.items() if parent in depth
-            }
-        deepest = max(depth.values())
-        call = made.call(Kind.reduce, dict.fromkeys(range(made.ranks), (t, t + 9000)))
-        for segment in range(segments):
-            for child, parent in parents.items():
-                step = deepest - depth[child]
-                begin = t + 100 * step + 1000 * segment
+        call = made.call(Kind.allreduce, dict.fromkeys(range(made.ranks), (t, t + 9000)))
+        for child, parent in parent_of.items():
+            depth, above = 1, parent
+            while above != 0:
+                depth, above = depth + 1, parent_of[above]
+            for segment in range(segments):
+                up, down = (t + 1000 * segment + 100 * each for each in (5 - depth, 5 + depth))
                 made.message(
-                    call, child, parent, (begin + 1, begin + 2), (t + 1, begin + 50 + child),
-                    step=step, segment=segment, how=1,
+                    call, child, parent, (up, up + 1), (t + 1, up + 50 + child), step=5 - depth,
+                    segment=segment, how=1,
+                )  # fmt: skip
+                made.message(
+                    call, parent, child, (down, down + 1), (t + 2, down + 50), step=5 + depth,
+                    segment=segment,
                 )  # fmt: skip
     return made
 

@@ -66,7 +66,7 @@ def test_calls_on_communicators_with_the_same_members_are_told_apart_by_their_or
 def test_a_communicator_has_one_number_before_and_after_it_is_set_up() -> None:
     recording = Recording(3)
     times = {0: (0, 10), 2: (0, 10)}
-    recording.call(Kind.barrier, {rank: (0, 5) for rank in range(3)}, tag=0)
+    recording.call(Kind.barrier, dict.fromkeys(range(3), (0, 5)), tag=0)
     recording.call(Kind.allreduce, times, planned=False, tag=-77, sequence=0)
     for tag in (4, 6):
         recording.call(Kind.allreduce, times, tag=tag)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recorded import Recording, reduces
+from recorded import Recording, allreduces
 
 from thalweg.analysis import compare, words
 from thalweg.analysis.compare import Difference
@@ -124,7 +124,7 @@ def test_too_few_calls_to_tell_are_said_to_be_so(
 def test_a_tree_that_changed_during_a_run_is_not_compared_by_its_nodes() -> None:
     """As where plans follow the network: chains 0-1-2, then 0-2-1, would be a circle together."""
     chains = [{1: 0, 2: 1}, {2: 0, 1: 2}]
-    mixed = reduces([chains[0]] * 3 + [chains[1]] * 3).run()
+    mixed = allreduces([chains[0]] * 3 + [chains[1]] * 3).run()
     (match,) = compare.compare(mixed, mixed).matches
     assert not match.stages and not match.parts
 

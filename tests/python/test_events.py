@@ -4,7 +4,6 @@ import struct
 from pathlib import Path
 
 import pytest
-
 from test_record import RUN, part
 from test_record import write as write_record
 
