@@ -138,10 +138,8 @@ def test_groups_are_those_of_each_rank_compared_with_all_that_are_left(calls: in
     left = sorted(each.iter_rows(), key=lambda row: -row[1] - row[2])
     expected = []
     while left:
-        near = [
-            row for row in left
-            if all(abs(x - y) <= most for x, y, most in zip(row[1:], left[0][1:], limits))
-        ]  # fmt: skip
+        compared = [(row, zip(row[1:], left[0][1:], limits, strict=True)) for row in left]
+        near = [row for row, by in compared if all(abs(x - y) <= most for x, y, most in by)]
         expected.append(tuple(sorted(row[0] for row in near)))
         left = [row for row in left if row not in near]
     assert [group.ranks for group in alike.groups(table, ["a", "b"])] == expected

@@ -130,7 +130,7 @@ def test_a_tree_that_changed_during_a_run_is_not_compared_by_its_nodes() -> None
 
 
 def test_communicators_are_matched_by_their_members() -> None:
-    """Of run A also calls of a communicator are known that has no tag yet."""
+    """Run A also has a call of a communicator that has no tag yet."""
     a, b = traced(1), traced(2)
     a.call(Kind.bcast, {1: (0, 5), 2: (0, 6)}, planned=False, tag=-77)
     found = compare.compare(a.run(), b.run())

@@ -34,10 +34,11 @@ def groups(table: pl.DataFrame, columns: list[str]) -> list[Group]:
     spread = stats.select(f"{name}_deviation" for name in columns).to_numpy()
     # A nanosecond is the clocks' grain.
     pooled = np.maximum(np.sqrt((spread**2).mean(axis=0)) if len(ranks) else 0, 1.0)
-    order = np.argsort(-means.sum(axis=1), kind="stable")
-    # Ranks that are alike differ in their sums by no more than this, but for rounding.
-    totals = means[order].sum(axis=1)
-    ends = np.searchsorted(-totals, -totals + pooled.sum() * (1 + 1e-9) + 1e-3, side="right")
+    totals = means.sum(axis=1)
+    order = np.argsort(-totals, kind="stable")
+    # Ranks whose totals differ by more can't be alike; a nanosecond is for rounding.
+    falling = -totals[order]
+    ends = np.searchsorted(falling, falling + pooled.sum() + 1, side="right")
     is_left = np.ones(len(order), bool)
     found = []
     for at in range(len(order)):

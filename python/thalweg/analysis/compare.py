@@ -96,8 +96,8 @@ def compare(a: Run, b: Run) -> Comparison:
 
 
 def _numbered_alike(runs: Sequence[Run]) -> list[Run]:
-    """Returns the runs with the same numbers for communicators that have the same members. Of
-    several that have these, those are the same that were set up as the first, second, and so on."""
+    """Returns the runs with the same numbers for communicators that have the same members, and
+    among several such ones were set up as the first, second, and so on."""
     named = [
         run.members().group_by("communicator", maintain_order=True)
         .agg(pl.col("rank").cast(pl.String).str.join(",").alias("members"))
@@ -172,14 +172,14 @@ def _node_times(run: Run) -> pl.DataFrame:
     as text), stage, time. Times at nodes are means over contributors and segments."""
     tree = stages.edges(run)
     of_nodes = stages.nodes(run, tree)
-    both = of_nodes.filter(pl.col("down").is_not_null() & pl.col("up").is_not_null())
-    by_call = both.group_by("call", "node").agg(
+    alike = stages.of_one_tree(of_nodes.join(stages.shape_of_calls(run), on="call"))
+    both = alike.filter(pl.col("down").is_not_null() & pl.col("up").is_not_null())
+    shaped = both.group_by("shape", "call", "node").agg(
         pl.col("parent").first().fill_null(-1),
         pl.col("contributor").filter(pl.col("contributor") != pl.col("node")).unique().sort()
         .alias("children"),
         pl.col(stages.STAGES).mean(),
     )  # fmt: skip
-    shaped = stages.of_one_tree(by_call.join(stages.shape_of_calls(run), on="call"))
     first = shaped.filter(pl.col("call") == pl.col("call").min().over("shape"))
     shapes = first.select("shape", "node", "parent", "children")
     signature = pl.DataFrame(

@@ -137,7 +137,7 @@ def _candidates(network: Network, pairs: Pairs, usable: Chosen) -> list[_Candida
     sender, receiver = np.array([[number[name] for name in pair] for pair in pairs.ends]).T
     found = [
         _Candidate("slow link", " -> ".join(pairs.ends[at]), [np.array([at])])
-        for at in np.flatnonzero(pairs.slow & usable)
+        for at in np.flatnonzero(pairs.slow & usable).tolist()
     ]
     for trunk in network.trunks:
         inside = np.isin(sender, trunk.from_) & np.isin(receiver, trunk.to) & usable

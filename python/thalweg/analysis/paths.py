@@ -97,8 +97,9 @@ def critical_paths(run: Run) -> pl.DataFrame:
 def paths_of_ranks(run: Run, most_rows: int = MOST_ROWS) -> pl.DataFrame:
     """Returns the path of each rank of each planned call from its exit back to its entry.
 
-    As critical_paths(), with `rank`: whose exit it leads to. Of very many calls, the same share of
-    each shape's, for which nanoseconds by cause are multiplied so that they add up to those of all.
+    As critical_paths(), with `rank`: whose exit it leads to. If there are very many calls, the
+    same share of each shape's is taken, and nanoseconds by cause are multiplied so that they add up
+    to those of all.
     """
     walk = _Walk(run)
     enter, every = walk.rows["enter"].to_numpy(), 1 + len(walk.rows) // most_rows

@@ -70,8 +70,8 @@ class Run:
         Of communicators with the same members, which have the same order, the number of the one
         that was set up first is least.
         """
-        ranks = self.calls.select("communicator", "rank", "member").unique()
-        return ranks.sort("communicator", "member")
+        members = self.calls.select("communicator", "rank", "member")
+        return members.unique(["communicator", "rank"], keep="first").sort("communicator", "member")
 
 
 SHAPE = ["communicator", "kind", "planned", "algorithm", "root", "ranks", "size"]
