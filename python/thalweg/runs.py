@@ -30,8 +30,8 @@ def read(folder: Path, network: Path | None = None, hosts: str | None = None) ->
         )
     if known is not None and recorded[0].run not in (0, known.number):
         raise UserError(
-            f"{folder}: its events are of another run than run.json; give each run a folder of "
-            "its own"
+            f"{folder}: its events are of another run than run.json; remove its files "
+            "rank-*.events, and give each run a folder of its own"
         )
     names, library, dilation = _known(folder, known)
     names_of_hosts = [known.hosts[host] for host in known.placement] if known else None

@@ -154,7 +154,7 @@ def difference(a: Floats, b: Floats) -> Difference:
     """Compares times in their order."""
     middle = [float(np.median(times)) if len(times) else 0.0 for times in (a, b)]
     own, other = blocks(a), blocks(b)
-    # Of all orders of the samples, in two all of one come before all of the other.
+    # In two of all orders of the samples, those of one run come before all of the other's.
     enough = 2 / math.comb(len(own) + len(other), len(own)) < CHANCE
     return Difference(middle[0], middle[1], chance(own, other), enough)
 

@@ -121,8 +121,8 @@ def _explained(candidate: _Candidate, pairs: Pairs) -> float:
 
 
 def _is_alike(candidate: _Candidate, pairs: Pairs) -> bool:
-    """Whether all pairs of a link are as slow as one thing would make them, and a host's both ways;
-    of a trunk's, those that use little of it may be faster."""
+    """Whether all pairs of a link are as slow as one thing would make them, and a host's in both
+    directions. A trunk's needn't be: those that use little of it may be faster."""
     members = candidate.members
     if candidate.fault == "slow host":
         added = pairs.added[members]
