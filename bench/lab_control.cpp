@@ -2,12 +2,14 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <thread>
 #include <unistd.h>
 
 namespace thalweg::bench {
@@ -40,6 +42,8 @@ void LabControl::advance() {
   const std::string answer = ask("{\"command\":\"advance\"}\n");
   if (answer.find("error") != std::string::npos)
     throw std::runtime_error("the lab's switch says " + answer);
+  while (ask("{\"command\":\"settled\"}\n").find("true") == std::string::npos)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
 std::string LabControl::ask(std::string_view request) {

@@ -23,6 +23,7 @@ from thalweg import console
 from thalweg.cache_folder import ANOTHER_CACHE, cache
 from thalweg.errors import UserError
 from thalweg.files import write_error, write_whole
+from thalweg.paths import lab
 from thalweg.printable import short
 
 MOST_NAMED = 8
@@ -338,6 +339,5 @@ def reachable(hosts: Sequence[str]) -> list[str]:
 
 def location(environment: Mapping[str, str] = os.environ) -> Path:
     """Returns the file, which is another one for each lab."""
-    lab = [environment.get(name, "") for name in ("THALWEG_LAB", "THALWEG_LAB_DILATION")]
-    key = hashlib.sha256(json.dumps(lab).encode()).hexdigest()
+    key = hashlib.sha256(json.dumps(lab(environment)).encode()).hexdigest()
     return cache() / "names" / f"{key[:16]}.json"

@@ -6,7 +6,7 @@ THALWEG_PREFIX names another prefix that `cmake --install` was given.
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from thalweg import __version__
@@ -51,9 +51,15 @@ def network(hosts: Iterable[str]) -> Path:
     """Returns where the cache has the network of a set of hosts: of this lab, if we are in one."""
     import hashlib  # which brings OpenSSL with it: programs on one host start without
 
-    lab = [os.environ.get(name, "") for name in ("THALWEG_LAB", "THALWEG_LAB_DILATION")]
-    key = json.dumps([__version__, [sorted(hosts), lab]])
+    key = json.dumps([__version__, [sorted(hosts), lab()]])
     return cache() / "networks" / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.json"
+
+
+def lab(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Returns what tells the network of a lab from others of the same hosts, if we are in one."""
+    names = ("THALWEG_LAB", "THALWEG_LAB_DILATION")
+    scenario = environment.get("THALWEG_LAB_SCENARIO")
+    return [environment.get(name, "") for name in names] + ([scenario] if scenario else [])
 
 
 def _existing(path: Path) -> Path:

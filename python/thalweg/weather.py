@@ -196,9 +196,9 @@ def of_record(run: Run, at: float) -> Entry:
 
 def location(hosts: Iterable[str], environment: Mapping[str, str] = os.environ) -> Path:
     """Returns the file of a set of hosts, of this lab if we are in one."""
-    lab = [environment.get(name, "") for name in ("THALWEG_LAB", "THALWEG_LAB_DILATION")]
-    key = hashlib.sha256(json.dumps([sorted(set(hosts)), lab]).encode()).hexdigest()
-    return paths.cache() / "weather" / f"{key[:16]}.jsonl"
+    key = json.dumps([sorted(set(hosts)), paths.lab(environment)])
+    name = hashlib.sha256(key.encode()).hexdigest()[:16]
+    return paths.cache() / "weather" / f"{name}.jsonl"
 
 
 def load(hosts: Iterable[str], *, recent: bool = False) -> History:

@@ -30,10 +30,9 @@ std::string command_in(const std::string& line) {
 
 } // namespace
 
-Control::Control(const std::string& path, std::function<std::string()> counters,
-                 std::function<void()> ready, std::function<bool()> advance)
+Control::Control(const std::string& path, Answers answers)
     : _listener(listen_at(path)), _epoll(check(epoll_create1(EPOLL_CLOEXEC), "epoll_create1")),
-      _counters(std::move(counters)), _on_ready(std::move(ready)), _advance(std::move(advance)) {
+      _answers(std::move(answers)) {
   watch(_epoll.get(), _listener.get());
 }
 
@@ -65,23 +64,27 @@ void Control::read_client(int client) {
   const auto got = recv(client, buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (got <= 0) {
     _clients.erase(client);
-    _stopped = _stopped || !_ready;
+    _stopped = _stopped || (!_ready && client == _owner);
     return;
   }
   auto& text = _clients.at(client).second;
   text.append(buffer.data(), static_cast<std::size_t>(got));
   for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
-    const auto reply = answer(text.substr(0, end)) + "\n";
+    const auto reply = answer(text.substr(0, end), client) + "\n";
     send(client, reply.data(), reply.size(), MSG_NOSIGNAL);
     text.erase(0, end + 1);
   }
 }
 
-std::string Control::answer(const std::string& line) {
+std::string Control::answer(const std::string& line, int client) {
   const std::string command = command_in(line);
-  if (command == "counters") return _counters();
+  if (command == "counters") return _answers.counters();
+  if (command == "own") {
+    _owner = client;
+    return R"({"ok": true})";
+  }
   if (command == "ready") {
-    if (!_ready) _on_ready();
+    if (!_ready) _answers.ready();
     _ready = true;
     return R"({"ok": true})";
   }
@@ -90,10 +93,12 @@ std::string Control::answer(const std::string& line) {
     return R"({"ok": true})";
   }
   if (command == "advance") {
-    if (_advance()) return R"({"ok": true})";
+    if (_answers.advance()) return R"({"ok": true})";
     return R"({"error": "the timeline has no change left, or hasn't begun"})";
   }
-  return R"({"error": "commands are advance, counters, ready and stop"})";
+  if (command == "settled")
+    return _answers.settled() ? R"({"settled": true})" : R"({"settled": false})";
+  return R"({"error": "commands are advance, counters, own, ready, settled and stop"})";
 }
 
 } // namespace thalweg::lab

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace thalweg::lab {
 namespace {
@@ -73,12 +74,12 @@ void Fabric::submit(const Frame& frame, Instant now) {
 
 std::optional<Outcome> Fabric::step(Instant now) {
   for (auto at = next(); at && *at <= now; at = next()) {
+    if (apply_changes(*at)) continue; // which moves what waits
     auto& events = _leaving.empty() || (!_arriving.empty() && _leaving.top() > _arriving.top())
                        ? _arriving
                        : _leaving;
     const auto event = events.top();
     events.pop();
-    apply_changes(event.at);
     auto& flight = _flights[event.flight];
     if (const auto fate = enter_stage(flight, event.flight, event.at)) {
       _idle_flights.push_back(event.flight);
@@ -88,12 +89,21 @@ std::optional<Outcome> Fabric::step(Instant now) {
   return std::nullopt;
 }
 
-std::optional<Instant> Fabric::next() const { return earlier(first(_leaving), first(_arriving)); }
+std::optional<Instant> Fabric::next() const {
+  const auto event = earlier(first(_leaving), first(_arriving));
+  return event ? earlier(event, next_change()) : event;
+}
 
 std::optional<Instant> Fabric::next_delivery() const {
   auto leaving = first(_leaving);
   if (leaving) *leaving += _least_latency;
-  return earlier(leaving, first(_arriving));
+  const auto delivery = earlier(leaving, first(_arriving));
+  return delivery ? earlier(delivery, next_change()) : delivery;
+}
+
+std::optional<Instant> Fabric::next_change() const {
+  if (!_origin || _next_change == _timeline.size()) return std::nullopt;
+  return *_origin + to_instant(_timeline[_next_change].at);
 }
 
 std::optional<Instant> Fabric::first(const Events& events) {
@@ -112,7 +122,8 @@ void Fabric::find_least_latency() {
         _least_latency = std::min(_least_latency, _pairs[from * _egress.size() + to].latency);
 }
 
-// Stages: 0 the pair's rate, 1..n its trunks, n+1 the wire, n+2 the ingress port, n+3 delivered.
+// Stages: 0 the pair's rate, 1..n its trunks, n+1 the wire, n+2 the ingress port, n+3 delivered. A
+// flight's stage is the one that it enters next.
 std::optional<Fate> Fabric::enter_stage(Flight& flight, std::uint32_t id, Instant at) {
   auto& pair = this->pair(flight.frame.from, flight.frame.to);
   const auto trunks = static_cast<std::uint32_t>(pair.trunks.size());
@@ -144,7 +155,7 @@ std::optional<Fate> Fabric::enter_stage(Flight& flight, std::uint32_t id, Instan
 std::optional<Fate> Fabric::pass(Port& port, Flight& flight, std::uint32_t id, Instant at,
                                  Fate if_full) {
   const auto waiting = static_cast<double>(std::max<Instant>(0, port.free - at));
-  if (port.limit > 0 &&
+  if (port.limit > 0 && port.ns_per_byte > 0 &&
       waiting + port.ns_per_byte * flight.frame.size >
           port.ns_per_byte * static_cast<double>(std::max<Size>(port.limit, flight.frame.size)))
     return if_full;
@@ -161,38 +172,78 @@ bool Fabric::vanishes(Pair& pair, const Frame& frame) const {
   return static_cast<double>(draw >> 11U) * 0x1p-53 < pair.loss;
 }
 
-void Fabric::apply_changes(Instant now) {
-  while (_origin && _next_change < _timeline.size() &&
-         *_origin + to_instant(_timeline[_next_change].at) <= now)
-    apply(_timeline[_next_change++]);
+Fabric::Port* Fabric::port_of(const Flight& flight) {
+  if (flight.stage == 0) return &_egress[static_cast<std::size_t>(flight.frame.from)];
+  auto& pair = this->pair(flight.frame.from, flight.frame.to);
+  const auto trunks = static_cast<std::uint32_t>(pair.trunks.size());
+  const auto stage = flight.stage - 1;
+  if (stage == 0) return &pair.port;
+  if (stage <= trunks) return &_trunks[pair.trunks[stage - 1]];
+  return stage == trunks + 2 ? &_ingress[static_cast<std::size_t>(flight.frame.to)] : nullptr;
+}
+
+bool Fabric::apply_changes(Instant until) {
+  bool any = false;
+  for (auto at = next_change(); at && *at <= until; at = next_change()) {
+    while (next_change() == at)
+      apply(_timeline[_next_change++], *at);
+    move_waiting(*at);
+    find_least_latency();
+    any = true;
+  }
+  return any;
 }
 
 std::optional<Instant> Fabric::advance(Instant now) {
   apply_changes(now);
-  if (!_origin || _next_change == _timeline.size()) return std::nullopt;
+  if (!next_change()) return std::nullopt;
   _origin = now - to_instant(_timeline[_next_change].at);
   apply_changes(now);
   return _origin;
 }
 
-void Fabric::apply(const Change& change) {
+void Fabric::apply(const Change& change, Instant at) {
   for (const auto from : change.from) {
     for (const auto to : change.to) {
       auto& entry = pair(from, to);
       if (change.latency) entry.latency = to_instant(*change.latency);
-      if (change.bandwidth) entry.port.ns_per_byte = ns_per_byte(*change.bandwidth);
+      if (change.bandwidth) set_rate(entry.port, *change.bandwidth, at);
       entry.loss = change.loss.value_or(entry.loss);
     }
   }
   for (const auto host : change.hosts) {
-    if (change.egress)
-      _egress[static_cast<std::size_t>(host)].ns_per_byte = ns_per_byte(*change.egress);
-    if (change.ingress)
-      _ingress[static_cast<std::size_t>(host)].ns_per_byte = ns_per_byte(*change.ingress);
+    if (change.egress) set_rate(_egress[static_cast<std::size_t>(host)], *change.egress, at);
+    if (change.ingress) set_rate(_ingress[static_cast<std::size_t>(host)], *change.ingress, at);
   }
-  if (change.trunk && change.capacity)
-    _trunks[*change.trunk].ns_per_byte = ns_per_byte(*change.capacity);
-  find_least_latency();
+  if (change.trunk && change.capacity) set_rate(_trunks[*change.trunk], *change.capacity, at);
+}
+
+void Fabric::set_rate(Port& port, Rate rate, Instant at) {
+  const double before = std::exchange(port.ns_per_byte, ns_per_byte(rate));
+  if (port.free <= at || before == 0) return;
+  port.stretch *= port.ns_per_byte / before;
+  _changed.push_back(&port);
+}
+
+void Fabric::move_waiting(Instant at) {
+  if (_changed.empty()) return;
+  const auto moved = [at](Instant time, double stretch) {
+    const auto wait = static_cast<double>(time - at);
+    return wait <= 0 ? time : at + static_cast<Instant>(std::ceil(wait * stretch));
+  };
+  for (Events* const events : {&_leaving, &_arriving}) {
+    for (Event& event : events->items()) {
+      auto& flight = _flights[event.flight];
+      const Port* const port = port_of(flight);
+      if (port == nullptr || port->stretch == 1) continue;
+      event.at = moved(event.at, port->stretch);
+      flight.head = moved(flight.head, port->stretch);
+    }
+    events->reorder();
+  }
+  for (Port* const port : _changed)
+    port->free = moved(port->free, std::exchange(port->stretch, 1));
+  _changed.clear();
 }
 
 } // namespace thalweg::lab

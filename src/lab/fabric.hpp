@@ -2,6 +2,7 @@
 
 #include "lab/scenario.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <queue>
@@ -41,9 +42,10 @@ struct Outcome {
 /// trunk between the two hosts, then the latency, then the receiver's ingress port; each is a
 /// first-in first-out server without burst credit. Stages cut through: alone on the network a frame
 /// of s bytes takes s over the smallest rate, once, plus the latency. Ports serve frames in the
-/// order in which their last byte arrives.
+/// order in which their last byte arrives. When a port's rate changes, what waits in front of it
+/// leaves at the new rate.
 ///
-/// Cost: O(stages * log(frames in flight)) per frame.
+/// Cost: O(stages * log(frames in flight)) per frame, O(frames in flight) per change.
 class Fabric {
 public:
   /// @param scenario already dilated
@@ -76,8 +78,9 @@ public:
 private:
   struct Port {
     double ns_per_byte = 0;
-    Size limit = 0;   ///< bytes waiting; 0 means no limit
-    Instant free = 0; ///< when the last frame's last byte has left
+    Size limit = 0;     ///< bytes waiting; 0 means no limit
+    Instant free = 0;   ///< when the last frame's last byte has left
+    double stretch = 1; ///< while a change is applied: how many times as long what waits takes
   };
   struct Pair {
     Instant latency = 0;
@@ -101,7 +104,11 @@ private:
     }
   };
 
-  using Events = std::priority_queue<Event, std::vector<Event>, std::greater<>>;
+  /// The events in order, whose times may be changed together.
+  struct Events : std::priority_queue<Event, std::vector<Event>, std::greater<>> {
+    std::vector<Event>& items() { return c; }
+    void reorder() { std::make_heap(c.begin(), c.end(), comp); }
+  };
 
   Pair& pair(HostId from, HostId to) { return _pairs[index(from, to)]; }
   [[nodiscard]] const Pair& pair(HostId from, HostId to) const { return _pairs[index(from, to)]; }
@@ -114,8 +121,15 @@ private:
   void find_least_latency();
   std::optional<Fate> enter_stage(Flight& flight, std::uint32_t id, Instant at);
   std::optional<Fate> pass(Port& port, Flight& flight, std::uint32_t id, Instant at, Fate if_full);
-  void apply_changes(Instant now);
-  void apply(const Change& change);
+  [[nodiscard]] std::optional<Instant> next_change() const;
+  /// The port in which a frame is, or null on the wire.
+  Port* port_of(const Flight& flight);
+  /// Applies the changes due until then. Returns whether there were any.
+  bool apply_changes(Instant until);
+  void apply(const Change& change, Instant at);
+  void set_rate(Port& port, Rate rate, Instant at);
+  /// Lets what waits in ports whose rates have changed leave at the new rates.
+  void move_waiting(Instant at);
 
   std::vector<Port> _egress, _ingress, _trunks;
   std::vector<Pair> _pairs;
@@ -126,7 +140,8 @@ private:
   std::uint64_t _seed;
   std::vector<Flight> _flights;
   std::vector<std::uint32_t> _idle_flights;
-  Events _leaving, _arriving; ///< before and after the latency
+  Events _leaving, _arriving;  ///< before and after the latency
+  std::vector<Port*> _changed; ///< while a change is applied: the ports in which something waits
   Instant _least_latency = 0;
   std::uint64_t _order = 0;
 };

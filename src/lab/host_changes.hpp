@@ -3,6 +3,7 @@
 #include "lab/fabric.hpp"
 
 #include <condition_variable>
+#include <cstddef>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -21,8 +22,8 @@ struct HostChange {
 /// Reads a list of {"at": seconds, "host": name, "arguments": [...]}, ascending in `at`.
 std::vector<HostChange> read_host_changes(const std::string& path);
 
-/// Makes the hosts run their changes in time, from a separate thread that isn't on the switch's
-/// core.
+/// Makes the hosts run their changes in time, those of one instant at once, from a separate thread
+/// that isn't on the switch's core.
 class HostChanges {
 public:
   /// @param state the lab's folder @param core where the thread runs
@@ -33,6 +34,8 @@ public:
 
   /// Sets the zero of the changes' times, also anew.
   void start(Instant origin);
+  /// Returns whether the hosts have run all that was due until now.
+  [[nodiscard]] bool settled();
 
 private:
   void run(int core);
@@ -43,6 +46,7 @@ private:
   std::mutex _mutex;
   std::condition_variable _changed;
   bool _stopped = false;
+  std::ptrdiff_t _done = 0; ///< changes that have been run
   std::optional<Instant> _origin;
   std::thread _thread;
 };

@@ -45,11 +45,19 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-[[noreturn]] void become(SpawnRequest& request, const std::array<Descriptor, 3>& streams,
-                         const std::vector<int>& cores) noexcept {
+/// A command starts with the signals as a login has them, whatever those who started the lab
+/// ignore.
+void reset_signals() {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (int number = 1; number < NSIG; ++number)
+    std::signal(number, SIG_DFL);
+}
+
+[[noreturn]] void become(SpawnRequest& request, const std::array<Descriptor, 3>& streams,
+                         const std::vector<int>& cores) noexcept {
+  reset_signals();
   setsid();
   for (int stream = 0; stream < 3; ++stream)
     dup2(streams[static_cast<std::size_t>(stream)].get(), stream);

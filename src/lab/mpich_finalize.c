@@ -8,7 +8,9 @@
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <link.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -23,8 +25,36 @@ __attribute__((visibility("default"))) void ucp_worker_destroy(void* worker);
 static void* the_worker;
 static int closing;
 
-/* Writes the address of the next function of this name to a function pointer. */
-static void find(void* pointer, const char* name) { *(void**)pointer = dlsym(RTLD_NEXT, name); }
+typedef struct {
+  const char* name;
+  void *own, *found;
+} Search;
+
+/* Whether a loaded library, or one that it needs, has another function of the name than ours. */
+static int look_into(struct dl_phdr_info* library, size_t size, void* data) {
+  (void)size;
+  Search* const search = data;
+  if (library->dlpi_name[0] == '\0') return 0; /* the program, which sees ours first */
+  void* const handle = dlopen(library->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == NULL) return 0;
+  void* const found = dlsym(handle, search->name);
+  dlclose(handle);
+  if (found == NULL || found == search->own) return 0;
+  search->found = found;
+  return 1;
+}
+
+/* Writes the address of the next function of this name to a function pointer. RTLD_NEXT doesn't
+ * look into libraries that a program loaded for itself, as Python loads MPI for mpi4py. */
+static void find(void* pointer, const char* name) {
+  Search search = {name, dlsym(RTLD_DEFAULT, name), dlsym(RTLD_NEXT, name)};
+  if (search.found == NULL) dl_iterate_phdr(look_into, &search);
+  if (search.found == NULL) {
+    fprintf(stderr, "thalweg: the lab's library for MPICH doesn't find %s\n", name);
+    abort();
+  }
+  *(void**)pointer = search.found;
+}
 
 ucs_status_t ucp_worker_create(void* context, const void* parameters, void** worker) {
   ucs_status_t (*real)(void*, const void*, void**);

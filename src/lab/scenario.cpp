@@ -53,8 +53,8 @@ double probability(const json& value, const std::string& where) {
 }
 
 double dilation(const json& value, const std::string& where) {
-  if (!value.is_number() || !(value.get<double>() >= 1) || value.get<double>() > 1000)
-    fail(where, "must be a number between 1 and 1000");
+  if (!value.is_number() || !(value.get<double>() >= 1) || value.get<double>() > largest_dilation)
+    fail(where, "must be a number between 1 and " + std::to_string(largest_dilation));
   return value.get<double>();
 }
 

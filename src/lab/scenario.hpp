@@ -36,6 +36,8 @@ struct Change {
   std::optional<Rate> capacity{};
 };
 
+inline constexpr int largest_dilation = 1000;
+
 /// A network to emulate. Its rates count bytes of Ethernet frames without the check sequence.
 struct Scenario {
   std::string name;

@@ -15,6 +15,7 @@
 #include "lab/scenario.hpp"
 #include "units/whole_file.hpp"
 
+#include <cmath>
 #include <csignal>
 #include <exception>
 #include <fcntl.h>
@@ -34,6 +35,7 @@ namespace {
 
 using namespace thalweg::lab;
 using thalweg::network::HostId;
+using thalweg::units::Time;
 
 constexpr int priority = 50;
 constexpr std::string_view usage =
@@ -107,31 +109,46 @@ std::vector<HostProcess> start_hosts(const Scenario& scenario, const SwitchOptio
   return hosts;
 }
 
-/// Rejects latencies below the switch's own, which cannot be imposed.
+/// Rejects a latency below the switch's own, which cannot be imposed.
+/// @param where says which latency it is
+void require_slower_than(Time own, Time latency, double dilation, const std::string& where) {
+  if (latency.value() * dilation >= own.value()) return;
+  const double needed = std::floor(own.value() / latency.value()) + 1;
+  throw std::runtime_error(
+      where + ", " + thalweg::units::to_text(latency) +
+      ", is below what the switch itself takes, " + thalweg::units::to_text(own) + ": " +
+      (needed <= largest_dilation
+           ? "a dilation of at least " + std::to_string(static_cast<int>(needed))
+           : "a latency of at least " + thalweg::units::to_text(Time(own / dilation))) +
+      " is needed");
+}
+
+/// Rejects latencies below the switch's own, also those of the timeline.
 void require_slower_than(OwnCost cost, const Scenario& scenario) {
   const auto& network = scenario.network;
-  const auto own = static_cast<double>(cost.asleep + cost.write) * 1e-9;
+  const Time own(static_cast<double>(cost.asleep + cost.write) * 1e-9);
   for (HostId from = 0; from < network.size(); ++from)
     for (HostId to = 0; to < network.size(); ++to)
-      if (from != to && network.latency(from, to).value() * scenario.dilation < own)
-        throw std::runtime_error(
-            "the latency from " + network.hosts[static_cast<std::size_t>(from)].name + " to " +
-            network.hosts[static_cast<std::size_t>(to)].name + ", " +
-            thalweg::units::to_text(network.latency(from, to)) +
-            ", is below what the switch itself takes, " +
-            thalweg::units::to_text(thalweg::units::Time(own)) + "; a dilation of at least " +
-            std::to_string(static_cast<int>(own / network.latency(from, to).value()) + 1) +
-            " is needed");
+      if (from != to)
+        require_slower_than(own, network.latency(from, to), scenario.dilation,
+                            "the latency from " +
+                                network.hosts[static_cast<std::size_t>(from)].name + " to " +
+                                network.hosts[static_cast<std::size_t>(to)].name);
+  for (const auto& change : scenario.timeline)
+    if (change.latency)
+      require_slower_than(own, *change.latency, scenario.dilation,
+                          "the latency from " + thalweg::units::to_text(change.at) +
+                              " on in the timeline");
 }
 
 void run(const SwitchOptions& options) {
   auto scenario = read_scenario(options.scenario);
   scenario.dilation = options.dilation.value_or(scenario.dilation);
-  const auto cores = usable_cores();
   if (options.only_check) {
     std::cout << describe(scenario) << '\n';
     return;
   }
+  const auto cores = usable_cores();
   const auto lock = take_lock(options.state);
   const auto hosts = start_hosts(scenario, options, {cores.begin() + 1, cores.end()});
   become_real_time(cores[0], priority);
@@ -141,18 +158,21 @@ void run(const SwitchOptions& options) {
   Fabric fabric(dilated(scenario));
   Counters counters(hosts.size());
   HostChanges changes(read_host_changes(options.state + "/changes.json"), options.state, cores[1]);
-  Control control(
-      options.state + "/control", [&] { return report(counters, fabric, scenario, hosts, cost); },
-      [&] {
-        const auto origin = now();
-        fabric.start(origin);
-        changes.start(origin);
-      },
-      [&] {
-        const auto origin = fabric.advance(now());
-        if (origin) changes.start(*origin);
-        return origin.has_value();
-      });
+  Control control(options.state + "/control",
+                  {.counters = [&] { return report(counters, fabric, scenario, hosts, cost); },
+                   .ready =
+                       [&] {
+                         const auto origin = now();
+                         fabric.start(origin);
+                         changes.start(origin);
+                       },
+                   .advance =
+                       [&] {
+                         const auto origin = fabric.advance(now());
+                         if (origin) changes.start(*origin);
+                         return origin.has_value();
+                       },
+                   .settled = [&] { return changes.settled(); }});
   Rotation rotation({cores.begin() + 1, cores.end()});
   Forwarder(fabric, hosts, control, counters, rotation, cost).run();
 }

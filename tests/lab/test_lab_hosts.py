@@ -99,6 +99,12 @@ def test_a_signal_reaches_the_command(two_sites: Lab, tmp_path: Path) -> None:
     assert (tmp_path / "signal").read_text() == "caught\n"
 
 
+def test_commands_ignore_no_signals(two_sites: Lab) -> None:
+    """The switch ignores SIGPIPE, and who started it maybe others."""
+    line = thalweg_lab("run", "--", "grep", "SigIgn", "/proc/self/status").stdout
+    assert int(line.split()[1], 16) == 0
+
+
 def test_the_agent_stands_in_for_ssh(two_sites: Lab) -> None:
     agent = launch.agent()
     script = (

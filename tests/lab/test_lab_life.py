@@ -1,11 +1,13 @@
 """Whatever dies, the next lab comes up, and nothing of the last one is left."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -107,6 +109,20 @@ def test_a_client_that_goes_away_changes_nothing(two_sites: Lab) -> None:
     assert state.running() == two_sites
 
 
+def test_a_client_that_comes_early_changes_nothing() -> None:
+    """Only the client that brings the lab up ends it by going away before it is ready."""
+    with ThreadPoolExecutor(1) as pool:
+        lifecycle.down()
+        up = pool.submit(lifecycle.up, scenario.find("even"))
+        while not up.done():
+            folder = state.ROOT / "even"
+            if (folder / "hosts" / "node0").exists():
+                with contextlib.suppress(OSError):
+                    Control(folder).close()
+            time.sleep(0.01)
+        assert up.result() == state.running()
+
+
 def test_what_the_machine_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(UserError, match="needs root"):
@@ -121,5 +137,12 @@ def test_a_latency_below_the_switch_is_refused(write_scenario: Callable[..., Pat
     small = scenario.parse({**document, "name": "quick", "dilation": 1})
     with pytest.raises(UserError, match=r"from node0 to node1.*dilation of at least"):
         lifecycle.up(small)
+    network["latency"]["matrix"] = [[0 for _ in network["hosts"]] for _ in network["hosts"]]
+    with pytest.raises(UserError, match=r"from node0 to node1, 0.*latency of at least"):
+        lifecycle.up(scenario.parse({**document, "name": "none"}))
+    even = scenario.document("even")
+    change = {"at": "9s", "from": ["node0"], "to": "all", "latency": "1us"}
+    with pytest.raises(UserError, match=r"9s? on in the timeline.*dilation of at least"):
+        lifecycle.up(scenario.parse({**even, "timeline": [change]}))
     assert path.exists()
     assert state.running() is None

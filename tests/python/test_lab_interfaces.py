@@ -60,6 +60,38 @@ def test_changes_of_rates_reach_the_hosts_in_time() -> None:
     assert at_first["1:12"] == at_first["1:13"] == 25_000_000, "there before they are slow"
 
 
+def test_a_host_makes_the_changes_of_an_instant_in_one_command() -> None:
+    pairs = [
+        ("node0", "node1", "10Mbps"),
+        ("node0", "node2", "20Mbps"),
+        ("node3", "node0", "5Mbps"),
+    ]
+    found = changed(
+        timeline=[{"at": "1s", "from": [a], "to": [b], "bandwidth": rate} for a, b, rate in pairs]
+    )
+    events = interfaces.changes(found, 2)
+    assert [(each["at"], each["host"]) for each in events] == [(2.0, "node0"), (2.0, "node3")]
+    told = classes(str(events[0]["arguments"]).replace("\\n", "\n").splitlines())
+    assert (told["1:11"], told["1:12"]) == (5_000_000, 10_000_000)
+
+
+def test_a_host_without_a_limit_is_as_fast_as_its_pairs() -> None:
+    document = scenario.document("even")
+    network = document["network"]
+    hosts = [{**host, "egress": None} for host in network["hosts"]]
+    fast = [[40_000.0 for _ in hosts] for _ in hosts]
+    fast[0][1] = 0.48
+    rates = {"unit": "Mbps", "matrix": fast}
+    found = scenario.parse({**document, "network": {**network, "hosts": hosts, "bandwidth": rates}})
+    limits = classes(interfaces._shaping(found, 100, 0))
+    assert limits["1:12"] == 400_000_000
+    assert limits["1:11"] == 4800
+    for line in interfaces._shaping(found, 1000, 0):
+        assert "rate 0bit" not in line and (
+            " rate " not in line or int(line.split(" rate ")[1].split("bit")[0]) >= 8
+        )
+
+
 def test_addresses_are_different() -> None:
     hosts = range(interfaces.MOST_HOSTS)
     assert len({interfaces.address(n) for n in hosts}) == interfaces.MOST_HOSTS
@@ -69,6 +101,14 @@ def test_addresses_are_different() -> None:
 def test_tcp_settings_are_defaults_with_changes() -> None:
     assert tcp.settings({}, "x")["no_metrics_save"] == "1"
     assert tcp.settings({"slow_start_after_idle": 0}, "x")["slow_start_after_idle"] == "0"
+    assert tcp.settings({"sack": False, "rmem": [4096, 9000, 10000]}, "x")["sack"] == "0"
+    assert tcp.settings({"rmem": [4096, 9000, 10000]}, "x")["rmem"] == "4096 9000 10000"
+    for wrong in (None, 5, [1]):
+        with pytest.raises(UserError, match="x: tcp: must be an object"):
+            tcp.settings(wrong, "x")
+    for value in (None, 1.5, "1; reboot", [1, None]):
+        with pytest.raises(UserError, match="x: tcp: ecn: must be a word, a number or a list"):
+            tcp.settings({"ecn": value}, "x")
     with pytest.raises(UserError, match=r"x: tcp: unknown key 'speed'"):
         tcp.settings({"speed": 1}, "x")
     with pytest.raises(UserError, match="no congestion control 'warp'"):

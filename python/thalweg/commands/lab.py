@@ -80,11 +80,12 @@ def list_scenarios(json: Json = False) -> None:
             {"scenarios": {each["name"]: each for each in found}, "running": lab and lab.name}
         )
         return
+    width = 2 + max(len(each["name"]) for each in found)
     for each in found:
         mark = " (running)" if lab and lab.name == each["name"] else ""
-        print(f"{each['name']:<12}{each['description']}{mark}")
+        print(f"{each['name']:<{width}}{each['description']}{mark}")
     if lab and lab.name not in scenario.names():
-        print(f"{lab.name:<12}(running)")
+        print(f"{lab.name:<{width - 1}} (running)")
 
 
 @app.command()
@@ -109,7 +110,7 @@ def status(json: Json = False) -> None:
         else:
             print("no lab is running")
         raise typer.Exit(1)
-    with Control(lab.folder) as control:
+    with Control(state.require().folder) as control:
         counters = control.ask("counters")
     if json:
         console.show_json({"running": lab.name, **lab.record, "counters": counters})

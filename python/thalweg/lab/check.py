@@ -1,12 +1,13 @@
 """Verifies the lab with independent tools: latency with ping, rates with iperf3."""
 
 import json as json_format
+import math
 import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from statistics import quantiles
 
@@ -26,9 +27,12 @@ PING_FRAME = 98  # bytes
 TENTHS = 10
 # The share of iperf3's data in a full frame, beside Ethernet, IP and TCP with timestamps.
 GOODPUT = (tcp.MTU - 52) / interfaces.LARGEST_FRAME
-IPERF_SECONDS = 4
-SETTLE_SECONDS = 2  # slow start
+IPERF_SECONDS = 4  # at least
+SETTLE_SECONDS = 2  # at least: slow start
+SETTLE_ROUND_TRIPS = 10
 TRUNK_IN_USE = 0.9  # flows checked at the same time leave this much to spare
+WINDOW_IN_USE = 0.5  # the share of its largest buffer that TCP fills with data in flight
+LAUNCH_SECONDS = 60  # for a measurement, beside the time that it lasts
 
 Pair = tuple[int, int]
 
@@ -54,6 +58,27 @@ class Finding:
         return abs(self.error) <= TOLERANCE
 
 
+@dataclass(frozen=True)
+class Unchecked:
+    """A rate that the tools can't verify, and why."""
+
+    what: str
+    where: str
+    why: str
+
+
+@dataclass
+class Report:
+    """What a check found."""
+
+    findings: list[Finding] = field(default_factory=list)
+    unchecked: list[Unchecked] = field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        return all(finding.passed for finding in self.findings)
+
+
 def run(name_or_file: str | None, *, every_pair: bool, json: bool) -> bool:
     """Checks the lab that is up, or one that it brings up for this; returns whether all passed."""
     for tool, package in (("ping", "iputils-ping"), ("iperf3", "iperf3")):
@@ -61,17 +86,29 @@ def run(name_or_file: str | None, *, every_pair: bool, json: bool) -> bool:
             raise UserError(f"{tool} is missing: install the package {package}")
     lab = state.running() if name_or_file is None else None
     if lab is not None:
-        findings = _check(state.require(), every_pair)
+        lab = state.require()
+        if lab.scenario.plain["timeline"]:
+            raise UserError(
+                f"the lab {lab.name} changes over time: check its scenario by name or file, which "
+                "leaves the timeline out"
+            )
+        report = _check(lab, every_pair)
     else:
         if name_or_file is None:
             raise UserError("no lab is running: name a scenario to check, such as two-sites")
-        lab = lifecycle.up(find(name_or_file))
+        lab = lifecycle.up(_unchanging(find(name_or_file)))
         try:
-            findings = _check(lab, every_pair)
+            report = _check(lab, every_pair)
         finally:
             lifecycle.down()
-    _show(findings, json)
-    return all(finding.passed for finding in findings)
+    _show(report, json)
+    return report.passed
+
+
+def _unchanging(scenario: Scenario) -> Scenario:
+    """Returns a scenario without its timeline."""
+    document = {**scenario.document, "timeline": []}
+    return replace(scenario, document=document, plain={**scenario.plain, "timeline": []})
 
 
 def confirm(first: Finding, measure: Callable[[], Finding]) -> Finding:
@@ -85,28 +122,69 @@ def confirm(first: Finding, measure: Callable[[], Finding]) -> Finding:
     return finding
 
 
-def _check(lab: Lab, every_pair: bool) -> list[Finding]:
+def _check(lab: Lab, every_pair: bool) -> Report:
     scenario = lab.scenario
     pairs = _all_pairs(scenario) if every_pair else sample(scenario)
-    findings = []
-    rounds = list(_rounds(scenario, pairs))
-    steps = len(pairs) + len(rounds) + len(scenario.trunks)
+    report = Report()
+    rated: list[Pair] = []
+    for pair in pairs:
+        if why := why_unchecked(scenario, pair):
+            report.unchecked.append(Unchecked("rate", _name(scenario, pair), why))
+        else:
+            rated.append(pair)
+    trunks = []
+    for trunk in scenario.trunks:
+        if why := why_trunk_unchecked(scenario, trunk):
+            report.unchecked.append(Unchecked("trunk", trunk.name, why))
+        else:
+            trunks.append(trunk)
+    rounds = list(_rounds(scenario, rated))
+    steps = len(pairs) + len(rounds) + len(trunks)
     with console.progress(f"checking {lab.name}", steps) as meter:
         for done, pair in enumerate(pairs):
             meter.update(done, text="ping")
             measure = partial(_latency, lab, scenario, pair)
-            findings.append(confirm(measure(), measure))
+            report.findings.append(confirm(measure(), measure))
         for done, each in enumerate(rounds):
             meter.update(len(pairs) + done, text="iperf3, pair by pair")
             rates = _iperf(lab, each)
             for pair, rate in zip(each, rates, strict=True):
                 measure = partial(_pair_rate_alone, lab, scenario, pair)
-                findings.append(confirm(_pair_rate(scenario, pair, rate), measure))
-        for done, trunk in enumerate(scenario.trunks):
+                report.findings.append(confirm(_pair_rate(scenario, pair, rate), measure))
+        for done, trunk in enumerate(trunks):
             meter.update(len(pairs) + len(rounds) + done, text="iperf3, trunks")
             measure = partial(_trunk_rate, lab, scenario, trunk)
-            findings.append(confirm(measure(), measure))
-    return findings
+            report.findings.append(confirm(measure(), measure))
+    return report
+
+
+def why_unchecked(scenario: Scenario, pair: Pair) -> str:
+    """Says why one flow of TCP doesn't show a pair's rate; "" if it does."""
+    rate = scenario.pair_rate(*pair)
+    if math.isinf(rate):
+        return "unlimited"
+    if scenario.document.get("loss", 0) > 0:
+        return "TCP slows down at each lost frame"
+    settings = tcp.settings(scenario.document.get("tcp", {}), scenario.name)
+    window = WINDOW_IN_USE * min(int(settings[key].split()[-1]) for key in ("rmem", "wmem"))
+    if rate * _round_trip(scenario, pair) > window:
+        return f"one flow of TCP has at most {window * 1e-6:.1f} MB in flight"
+    return ""
+
+
+def why_trunk_unchecked(scenario: Scenario, trunk: Trunk) -> str:
+    """Says why flows of TCP don't show a trunk's capacity; "" if they do."""
+    if trunk.capacity is None:
+        return "unlimited"
+    pairs = trunk_flows(scenario, trunk)
+    if not pairs:
+        return "each flow across it is limited by another trunk"
+    return next((why for pair in pairs if (why := why_unchecked(scenario, pair))), "")
+
+
+def _round_trip(scenario: Scenario, pair: Pair) -> float:
+    a, b = pair
+    return scenario.latency(a, b) + scenario.latency(b, a)
 
 
 def _all_pairs(scenario: Scenario) -> list[Pair]:
@@ -165,10 +243,12 @@ def _latency(lab: Lab, scenario: Scenario, pair: Pair) -> Finding:
     single pings late, never early, and a shaper that is wrong is wrong for all.
     """
     a, b = pair
-    there_and_back = scenario.latency(a, b) + scenario.latency(b, a)
+    there_and_back = _round_trip(scenario, pair)
     on_the_wire = PING_FRAME / scenario.pair_rate(a, b) + PING_FRAME / scenario.pair_rate(b, a)
-    command = ["ping", "-n", "-c", str(PINGS), "-i", "0.002", interfaces.address(b)]
-    result = launch.run(lab, lab.hosts[a], command, timeout=60)
+    patience = math.ceil(2 + 2 * there_and_back * lab.dilation)
+    pings = ["-c", str(PINGS), "-i", "0.002", "-W", str(patience)]
+    command = ["ping", "-n", *pings, interfaces.address(b)]
+    result = launch.run(lab, lab.hosts[a], command, timeout=LAUNCH_SECONDS + 2 * patience)
     times = [float(text) * 1e-3 for text in re.findall(r"time=([\d.]+) ms", result.stdout)]
     measured = quantiles(times, n=TENTHS)[0] / lab.dilation if len(times) > 1 else 0.0
     return Finding("round trip", _name(scenario, pair), there_and_back + on_the_wire, measured)
@@ -185,7 +265,7 @@ def _pair_rate_alone(lab: Lab, scenario: Scenario, pair: Pair) -> Finding:
 def _trunk_rate(lab: Lab, scenario: Scenario, trunk: Trunk) -> Finding:
     """Returns all flows between different hosts, or as many as fill the trunk."""
     pairs = trunk_flows(scenario, trunk)
-    expected = min(_demand(scenario, pairs), trunk.capacity or float("inf"))
+    expected = min(_demand(scenario, pairs), trunk.capacity or math.inf)
     measured = sum(_iperf(lab, pairs))
     return Finding("trunk", f"{trunk.name}, {len(pairs)} flows", expected * GOODPUT, measured)
 
@@ -209,12 +289,16 @@ def trunk_flows(scenario: Scenario, trunk: Trunk) -> list[Pair]:
 
 def _iperf(lab: Lab, pairs: Sequence[Pair]) -> list[float]:
     """Returns rates of TCP flows that run at the same time, un-dilated bytes per second."""
-    client = f"iperf3 -J -t {IPERF_SECONDS} -O {SETTLE_SECONDS} -c "
+    longest = max(_round_trip(lab.scenario, pair) for pair in pairs) * lab.dilation
+    settle = math.ceil(max(SETTLE_SECONDS, SETTLE_ROUND_TRIPS * longest))
+    lasts = max(IPERF_SECONDS, 2 * settle)
+    client = f"iperf3 -J -t {lasts} -O {settle} -c "
+    timeout = LAUNCH_SECONDS + 2 * (settle + lasts)
     with ThreadPoolExecutor(2 * len(pairs)) as pool:
 
         def run(host: int, command: str) -> Future[subprocess.CompletedProcess[str]]:
             return pool.submit(
-                launch.run, lab, lab.hosts[host], ["/bin/sh", "-c", command], timeout=60
+                launch.run, lab, lab.hosts[host], ["/bin/sh", "-c", command], timeout=timeout
             )
 
         servers = [run(b, "exec iperf3 -s -1") for _, b in pairs]
@@ -243,21 +327,22 @@ def _name(scenario: Scenario, pair: Pair) -> str:
     return " -> ".join(scenario.hosts[host].name for host in pair)
 
 
-def _show(findings: Sequence[Finding], json: bool) -> None:
+def _show(report: Report, json: bool) -> None:
     if json:
         console.show_json(
             {
                 "tolerance": TOLERANCE,
-                "passed": all(each.passed for each in findings),
+                "passed": report.passed,
                 "findings": [
                     {**asdict(each), "error": each.error, "passed": each.passed}
-                    for each in findings
+                    for each in report.findings
                 ],
+                "unchecked": [asdict(each) for each in report.unchecked],
             }
         )
         return
     table = Table("what", "where", "scenario", "measured", "error", "")
-    for each in findings:
+    for each in report.findings:
         table.add_row(
             each.what,
             each.where,
@@ -267,6 +352,12 @@ def _show(findings: Sequence[Finding], json: bool) -> None:
             console.styled(_remark(each), "" if each.passed else "red"),
         )
     console.show(table)
+    reasons: dict[str, list[str]] = {}
+    for left in report.unchecked:
+        reasons.setdefault(left.why, []).append(f"{left.what} {left.where}")
+    for why, which in reasons.items():
+        more = f" and {len(which) - 1} more" if len(which) > 1 else ""
+        print(f"not checked: {which[0]}{more}: {why}")
 
 
 def _remark(finding: Finding) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -13,10 +14,13 @@ class Control:
     """A connection to the switch's control socket (docs/scenario-file.md)."""
 
     def __init__(self, folder: Path, timeout: float = 10) -> None:
-        """Connects. Raises OSError if no switch listens."""
+        """Connects. Raises OSError if no switch listens, UserError if it is another user's."""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.settimeout(timeout)
-        self._socket.connect(str(folder / "control"))
+        try:
+            self._socket.connect(str(folder / "control"))
+        except PermissionError:
+            raise UserError("the lab is root's: use sudo") from None
         self._lines = self._socket.makefile("r")
 
     def __enter__(self) -> Self:
@@ -45,3 +49,14 @@ class Control:
             raise UserError("the lab's switch has gone: `thalweg lab up` starts it anew")
         answer: dict[str, Any] = json.loads(line)
         return answer
+
+    def advance(self) -> None:
+        """Moves the timeline to its next change, and waits until all hosts have made it.
+
+        Raises UserError if there is none.
+        """
+        answer = self.ask("advance")
+        if "error" in answer:
+            raise UserError(f"the lab's switch says: {answer['error']}")
+        while not self.ask("settled")["settled"]:
+            time.sleep(0.005)

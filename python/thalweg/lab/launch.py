@@ -39,6 +39,7 @@ def environment(lab: Lab) -> dict[str, str]:
     return {
         "THALWEG_LAB": lab.name,
         "THALWEG_LAB_STATE": str(folder),
+        "THALWEG_LAB_SCENARIO": lab.fingerprint,
         "THALWEG_LAB_DILATION": f"{lab.dilation:g}",
         "THALWEG_LAB_HOSTS": str(folder / "host-names"),
         "TMPDIR": TEMPORARY,

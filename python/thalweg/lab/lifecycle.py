@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 from thalweg import paths
@@ -43,6 +44,7 @@ def up(scenario: Scenario, dilation: float | None = None) -> Lab:
     try:
         control = _connect(folder, switch)
         with control, tcp.allowed(settings["congestion_control"]):
+            control.ask("own")
             lab = Lab(scenario.name, folder)
             _set_up_hosts(lab, scenario, dilation, settings)
             _write_record(lab, dilation, settings, control)
@@ -61,6 +63,7 @@ def down() -> bool:
     if lab is None:
         clean()
         return False
+    _require_root()
     process = state.switch_process()
     try:
         with Control(lab.folder, timeout=2) as control:
@@ -68,7 +71,8 @@ def down() -> bool:
     except (OSError, UserError):
         pass
     if not _ended(2) and process is not None:
-        os.kill(process, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
     if not _ended(5):
         raise UserError(f"the lab {lab.name} does not end; kill its switch, process {process}")
     clean()
@@ -84,9 +88,13 @@ def clean() -> None:
             shutil.rmtree(folder)
 
 
-def _require_machine() -> None:
+def _require_root() -> None:
     if os.geteuid() != 0:
         raise UserError("the lab needs root: use sudo")
+
+
+def _require_machine() -> None:
+    _require_root()
     if not Path("/dev/net/tun").exists():
         raise UserError(
             "there is no /dev/net/tun: load the module with `modprobe tun`, or in a container add "

@@ -1,6 +1,7 @@
 """The state of the running lab, from its files under /run."""
 
 import fcntl
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,11 @@ class Lab:
     @property
     def scenario(self) -> Scenario:
         return scenario.read(self.folder / "scenario.json")
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the scenario, whose name may stay."""
+        return hashlib.sha256((self.folder / "scenario.json").read_bytes()).hexdigest()[:16]
 
     @property
     def record(self) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """TCP settings fixed in each host, independent of the defaults of this machine's kernel."""
 
 import contextlib
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -27,12 +28,14 @@ _ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
-def settings(wanted: Mapping[str, object], where: str) -> dict[str, str]:
-    """Returns the defaults, changed by a scenario's "tcp". Raises UserError if a key is unknown."""
+def settings(wanted: object, where: str) -> dict[str, str]:
+    """Returns the defaults, changed by a scenario's "tcp". Raises UserError naming a mistake."""
+    if not isinstance(wanted, Mapping):
+        raise UserError(f'{where}: tcp: must be an object, such as {{"ecn": 1}}')
     for key in wanted:
         if key not in DEFAULTS:
             raise UserError(f"{where}: tcp: unknown key {key!r}; known are {', '.join(DEFAULTS)}")
-    result = DEFAULTS | {key: str(value) for key, value in wanted.items()}
+    result = DEFAULTS | {key: _text(value, f"{where}: tcp: {key}") for key, value in wanted.items()}
     available = _AVAILABLE.read_text().split()
     if result["congestion_control"] not in available:
         if "congestion_control" in wanted:
@@ -42,6 +45,17 @@ def settings(wanted: Mapping[str, object], where: str) -> dict[str, str]:
             )
         result["congestion_control"] = "reno"
     return result
+
+
+def _text(value: object, where: str) -> str:
+    """Returns a setting as the kernel reads it: a word, a number, or several numbers."""
+    if isinstance(value, bool):
+        return str(int(value))
+    parts = value if isinstance(value, list) else [value]
+    texts = [str(part) for part in parts if isinstance(part, int | str)]
+    if len(texts) < len(parts) or not re.fullmatch(r"[\w ]+", " ".join(texts)):
+        raise UserError(f"{where}: must be a word, a number or a list of numbers, not {value!r}")
+    return " ".join(texts)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <iterator>
 #include <random>
 #include <vector>
 
@@ -287,4 +288,67 @@ TEST_CASE("dilation makes everything take that much longer") {
     CHECK(static_cast<double>(once[each].at * 3) ==
           doctest::Approx(static_cast<double>(thrice[each].at)));
   }
+}
+
+TEST_CASE("what waits when a rate changes leaves at the new rate") {
+  // Two hosts send 50 Mbit/s to two others, through a trunk whose queue holds a hundred frames.
+  auto changing = scenario();
+  changing.network.trunks = {{"trunk", {0, 1}, {2, 3}, Rate(10 * mbps)}};
+  changing.queues.trunk = 125'000;
+  for (auto& host : changing.network.hosts)
+    host.ingress = Rate::infinity();
+  const auto send = [&](int frames, Rate after) {
+    changing.timeline = {{.at = Time(50e-3), .trunk = 0, .capacity = after}};
+    Fabric fabric(changing);
+    fabric.start(0);
+    std::vector<Outcome> all;
+    for (int each = 0; each < frames; ++each) {
+      while (const auto outcome = fabric.step(each * 200 * us))
+        all.push_back(*outcome);
+      fabric.submit(frame(each % 2, 2 + each % 2), each * 200 * us);
+    }
+    std::ranges::copy(outcomes(fabric), std::back_inserter(all));
+    return all;
+  };
+  SUBCASE("a queue that is full drops nothing once its port is faster than what arrives") {
+    const auto all = send(1000, Rate(100 * mbps));
+    CHECK(count(all, Fate::dropped_by_trunk) > 50);
+    for (const auto& each : all)
+      if (each.fate == Fate::dropped_by_trunk) CHECK(each.at <= 50 * ms);
+    CHECK(all.back().at == 999 * 200 * us + 100 * us + 1 * ms);
+    // A hundred frames, and one for each two of them that come meanwhile.
+    const auto later = [&](Instant at) {
+      return std::count_if(all.begin(), all.end(), [&](const Outcome& each) {
+        return each.fate == Fate::delivered && each.at <= at + 1 * ms;
+      });
+    };
+    CHECK(later(70 * ms) - later(50 * ms) >= 198);
+  }
+  SUBCASE("a queue whose port becomes unlimited empties at once") {
+    const auto all = send(250, Rate::infinity());
+    CHECK(all.back().at == 51 * ms);
+  }
+  SUBCASE("a slower port keeps to its new rate from then on") {
+    changing.network.trunks[0].capacity = Rate(40 * mbps);
+    const auto all = send(250, Rate(4 * mbps));
+    std::vector<Outcome> after;
+    for (const auto& each : all)
+      if (each.fate == Fate::delivered && each.at > 51 * ms) after.push_back(each);
+    CHECK(after.size() > 40);
+    check_rate(after, 4 * mbps);
+  }
+}
+
+TEST_CASE("an unlimited port drops nothing") {
+  auto changing = scenario();
+  changing.network.trunks = {{"trunk", {0, 1}, {2, 3}, Rate::infinity()}};
+  changing.timeline = {{.at = Time(1), .trunk = 0, .capacity = Rate(10 * mbps)}};
+  changing.queues.trunk = 9014;
+  Fabric fabric(changing);
+  fabric.start(0);
+  for (int each = 0; each < 50; ++each) {
+    fabric.submit(frame(0, 2), 10 * ms + each * us);
+    fabric.submit(frame(1, 3), 10 * ms - each * us); // read later than it left
+  }
+  CHECK(count(outcomes(fabric), Fate::delivered) == 100);
 }
