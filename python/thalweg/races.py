@@ -98,9 +98,22 @@ def story(race: Race, dilation: float = 1) -> list[str]:
 
 
 def last_verdict(race: Race) -> Mapping[str, Any]:
-    """The last verdict: its winner, and the seconds of candidates that were timed in turn."""
+    """The last verdict."""
     found: Mapping[str, Any] = race["verdicts"][-1]
     return found
+
+
+def compared(verdict: Mapping[str, Any]) -> dict[str, float]:
+    """The seconds of a verdict's candidates that were timed in turn: winner and loser.
+
+    Summaries of older versions don't name the loser, so all candidates may be it.
+    """
+    seconds: dict[str, float] = verdict["seconds"]
+    if "loser" not in verdict:
+        return seconds
+    return {
+        each: seconds[each] for each in seconds if each in (verdict["winner"], verdict["loser"])
+    }
 
 
 def verdicts(race: Race) -> list[tuple[Mapping[str, Any], str]]:
@@ -131,7 +144,7 @@ def wrong_predictions(race: Race, dilation: float = 1) -> list[Prediction]:
 
 
 def advantage(race: Race) -> float | None:
-    """The share of the best loser's time that the winner saves; None if no other was tried.
+    """The share of the loser's time that the winner saves; None if no other was tried.
 
     It is that of the last verdict, before which the two were timed in turn; None if that was
     another's, since plans have changed.
@@ -139,7 +152,7 @@ def advantage(race: Race) -> float | None:
     verdict = last_verdict(race)
     if verdict["winner"] != race["winner"]:
         return None
-    tried = {each: float(took) for each, took in verdict["seconds"].items() if took > 0}
+    tried = {each: float(took) for each, took in compared(verdict).items() if took > 0}
     others = [took for each, took in tried.items() if each != race["winner"]]
     if not others or race["winner"] not in tried:
         return None
@@ -190,14 +203,15 @@ def _key(plan: Path) -> str:
 
 
 def _gain(race: Race) -> float:
-    """Seconds that the winner saved, if all calls were its."""
-    seconds = last_verdict(race)["seconds"]
-    return float((seconds[planned(race)] - seconds[race["winner"]]) * race["calls"])
+    """Seconds that the winner saved in the last race, if all calls were its."""
+    verdict = last_verdict(race)
+    saved = max(compared(verdict).values()) - verdict["seconds"][verdict["winner"]]
+    return float(saved * race["calls"])
 
 
 def _times(race: Race, verdict: Mapping[str, Any], dilation: float) -> str:
-    """What the candidates took, as a verdict has it; a second plan only once it is tried."""
-    shown = {named(race, each): took for each, took in verdict["seconds"].items()}
+    """What the candidates of a verdict took; a second plan only once it is tried."""
+    shown = {named(race, each): took for each, took in compared(verdict).items()}
     return ", ".join(
         f"{each} {time_to_text(took / dilation) if took > 0 else 'not tried'}"
         for each, took in shown.items()

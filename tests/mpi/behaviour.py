@@ -357,6 +357,8 @@ def race(case: Case) -> None:
     for found in summary["races"]:
         assert found["collective"] in raced, summary
         assert found["verdicts"][-1]["winner"] == found["winner"], found
+        assert {"winner", "loser"} <= found["verdicts"][-1].keys(), found
+        assert all(each["winner"] != each["loser"] for each in found["verdicts"]), found
         assert sum(seconds > 0 for seconds in found["seconds"].values()) >= 2, found
     # Reductions don't, if they are to be reproducible; nothing does, if it isn't wanted.
     for setting in case.share([{"THALWEG_REPRODUCIBLE": "1"}, {"THALWEG_RACE": "0"}]):

@@ -126,6 +126,18 @@ def test_second_plans_are_named_and_kept(plan: Path) -> None:
     assert races.recall(plan) == "allreduce:0:9"
 
 
+def test_a_verdict_compares_the_two_that_were_timed_in_turn() -> None:
+    """The plan lost an earlier race, when the network was faster."""
+    seconds = {"plan": 0.01, "native": 0.03, "second": 0.02}
+    verdict = {"call": 90, "winner": "second", "loser": "native", "seconds": seconds}
+    race = SECOND | {"seconds": seconds, "verdicts": [verdict]}
+    assert races.advantage(race) == pytest.approx(1 / 3)
+    assert (
+        "second plan (rabenseifner) takes over: native 30ms, second plan (rabenseifner) 20ms"
+        in ("".join(races.story(race)))
+    )
+
+
 def test_what_an_earlier_run_left_takes_over_from_nothing() -> None:
     (verdict,) = RACE["verdicts"][1:]
     known = RACE | {"began": "native", "verdicts": [verdict]}

@@ -82,11 +82,9 @@ _COLUMNS: Sequence[tuple[str, elements.Unit]] = (
 )  # fmt: skip
 
 
-def _seconds(told: Mapping[str, Any], dilation: float) -> list[float | None]:
+def _seconds(told: Mapping[str, float], dilation: float) -> list[float | None]:
     """What the candidates took, as _COLUMNS has them; None: not tried."""
-    return [
-        told["seconds"].get(each, 0) / dilation or None for each in ("plan", "native", races.SECOND)
-    ]
+    return [told.get(each, 0) / dilation or None for each in ("plan", "native", races.SECOND)]
 
 
 def _races(raced: Sequence[Race], dilation: float) -> Block:
@@ -120,7 +118,7 @@ def _row(race: Race, dilation: float) -> tuple[Any, ...]:
         race["calls"],
         races.named(race, race["winner"]),
         races.advantage(race),
-        *_seconds(race, dilation),
+        *_seconds(race["seconds"], dilation),
         *(float(race["predicted"].get(each, 0)) or None for each in ("plan", "native")),
         ", ".join(f"{each.of} {each.share}" for each in wrong) or None,
         race["races"],
@@ -143,7 +141,7 @@ def _verdicts(raced: Sequence[Race], dilation: float) -> Block:
                 races.name(race),
                 verdict["call"],
                 what,
-                *_seconds(verdict, dilation),
+                *_seconds(races.compared(verdict), dilation),
             )
             for race in raced
             for verdict, what in races.verdicts(race)

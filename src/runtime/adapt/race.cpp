@@ -259,11 +259,12 @@ void Race::decide(Candidate winner) {
   else if (_is_alarmed)
     _needed_looks = std::min(2 * _needed_looks, most_off_looks);
   _is_alarmed = false;
+  _kept = std::min(_kept + 1, most_verdicts);
+  _verdicts[_kept - 1] = {_calls, winner, winner == _incumbent ? _challenger : _incumbent,
+                          _cost_ns};
   _incumbent = winner;
   _challenger = next_challenger();
   _won_ns = _cost_ns[winner];
-  _kept = std::min(_kept + 1, most_verdicts);
-  _verdicts[_kept - 1] = {_calls, winner, _cost_ns};
   settle();
 }
 

@@ -84,8 +84,8 @@ public:
   static constexpr std::size_t most_shares = 12;
   /// What happened at the end of a race.
   struct Verdict {
-    std::uint64_t call = 0; ///< of this shape, after which it held
-    Candidate winner{};
+    std::uint64_t call = 0;      ///< of this shape, after which it held
+    Candidate winner{}, loser{}; ///< the two that were timed in turn
     ByCandidate<std::int64_t> cost_ns;
   };
   static constexpr std::size_t most_verdicts = 8;

@@ -52,7 +52,8 @@ std::int64_t predicted_ns(const Race& race, Candidate candidate) {
 
 std::string report(const Race& race, const Race::Verdict& verdict) {
   return "{\"call\": " + std::to_string(verdict.call) +
-         ", \"winner\": " + observe::quoted(units::name_of(verdict.winner)) + ", \"seconds\": " +
+         ", \"winner\": " + observe::quoted(units::name_of(verdict.winner)) +
+         ", \"loser\": " + observe::quoted(units::name_of(verdict.loser)) + ", \"seconds\": " +
          times(race.candidates(), [&](Candidate each) { return verdict.cost_ns[each]; }) + "}";
 }
 
