@@ -173,7 +173,7 @@ def long(case: Case) -> None:
     # Both make two calls in each round.
     faulty = case.build / "bench" / f"thalweg-bench-faulty-{case.flavour}"
     for program in (
-        [str(faulty), "--calls", "9000", "--between", "0"],
+        [str(faulty), "--calls", "4000", "--between", "0"],
         [str(case.program(f"lifetimes_{case.flavour}")), "duplicates"],
     ):
         folder = case.folder / Path(program[0]).name
