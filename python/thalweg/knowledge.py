@@ -234,12 +234,11 @@ def _verified_file(
     names = list(start.listed)
     if len(names) < 2:
         return known
+    if len(names) > MOST_WHOLE:
+        console.note(f"the network isn't verified: more than {MOST_WHOLE} hosts are listed")
+        return known
     if len(net.hosts) > MOST_WHOLE:
-        try:
-            net = sampling.part(net, sorted(_places(net, names)))
-        except UserError as error:
-            console.note(f"the network isn't verified: {error}")
-            return known
+        net = sampling.part(net, sorted(_places(net, names)))
     history = weather.load(names, recent=True)
     found: Entry | None = drift.known(history, time.time() - FRESH)
     is_new = found is None or len(found.bandwidth) < FEWEST or caution.verify == "always"

@@ -79,8 +79,8 @@ def run(
     has been found by then isn't kept.
     `measured_for` is told for how many seconds of this machine's time the ranks measured, also if
     the probe fails.
-    Returns the written network. Raises UserError naming the host at fault, and OtherHostsError for a
-    `base` of others.
+    Returns the written network. Raises UserError naming the host at fault, and OtherHostsError if
+    `base` is of others.
     """
     if dilation is None:
         dilation = lab_dilation()
@@ -133,10 +133,8 @@ def run(
         complete = True
         with contextlib.suppress(UserError):  # whoever reads the file says what is wrong
             _keep(from_json(text, str(output)), names, is_new=not base)
-    except OtherHostsError:
-        raise
     except UserError as error:
-        if hurried:
+        if hurried and not isinstance(error, OtherHostsError):  # all of which have answered
             _add_unreachable(error, launcher, hosts, patience)
         raise
     finally:
