@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from thalweg import batch_job
 from thalweg.errors import UserError
 from thalweg.hosts import is_this_machine
 from thalweg.launch_files import Order
@@ -129,14 +130,13 @@ class Launcher:
                 names.reverse()
         else:
             names = ["HYDRA_LAUNCHER_EXEC", "I_MPI_HYDRA_BOOTSTRAP_EXEC"]
-            bootstrap = os.environ.get("HYDRA_LAUNCHER") or os.environ.get("HYDRA_BOOTSTRAP", "ssh")
-            if bootstrap not in ("ssh", "rsh"):
+            bootstraps = ("HYDRA_LAUNCHER", "HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP")
+            if next(filter(None, map(os.environ.get, bootstraps)), "ssh") not in ("ssh", "rsh"):
                 return []
         for name in names:
             if agent := os.environ.get(name):
                 return shlex.split(agent.split(":")[0])
-        batch = any(os.environ.get(job) for job in ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"))
-        return [] if batch else ["ssh"]
+        return [] if batch_job.is_inside(os.environ) else ["ssh"]
 
 
 def at(path: str) -> Launcher:
@@ -237,13 +237,28 @@ def of_program(program: Sequence[str]) -> Launcher:
     path = shutil.which(program[0])
     if not path:
         raise UserError(f"program {program[0]}: no such program; give its path")
-    libmpi = library_of(_output(["ldd", path])) or _library_of_python(Path(path))
+    libmpi = _library_of_program(path)
     if not libmpi:
         raise UserError(
             f"program {program[0]}: can't tell which MPI library it uses; "
             "name its launcher with --launcher"
         )
-    return find("openmpi" if libmpi.name.endswith(".40") else "mpich", libmpi)
+    return find(_flavour(libmpi), libmpi)
+
+
+def flavour_of(program: Sequence[str]) -> str | None:
+    """Returns the flavour of the MPI library that a program uses; None if that can't be told."""
+    path = shutil.which(program[0])
+    libmpi = _library_of_program(path) if path else None
+    return _flavour(libmpi) if libmpi else None
+
+
+def _flavour(libmpi: Path) -> str:
+    return "openmpi" if libmpi.name.endswith(".40") else "mpich"
+
+
+def _library_of_program(path: str) -> Path | None:
+    return library_of(_output(["ldd", path])) or _library_of_python(Path(path))
 
 
 def library_of(listing: str) -> Path | None:

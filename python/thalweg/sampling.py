@@ -8,7 +8,7 @@ import numpy as np
 from thalweg import host_names, paths, probe, weather
 from thalweg import network as networks
 from thalweg.errors import user_errors
-from thalweg.files import writing
+from thalweg.files import write_file, writing
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.network import Network, Trunk
@@ -126,12 +126,13 @@ def sample(
     names = [host.name for host in of_pairs.hosts]
     usual = host_names.reachable(names)
     reached = [Host(listed.get(name, last)) for name, last in zip(names, usual, strict=True)]
-    with writing(f"sample {folder}"):
+    with writing(f"sample {folder}", paths.ANOTHER_CACHE):
         folder.mkdir(parents=True, exist_ok=True)
     base = folder / f"{weather.location(names).stem}-{time.time_ns():x}.json"
     output = base.with_suffix(".out.json")
     try:
-        networks.write(of_pairs, base)
+        text = networks.to_json(of_pairs)
+        write_file(base, f"sample {base}", text, paths.ANOTHER_CACHE)
         probe.run(
             reached, output, launcher, budget=budget, base=base,
             pairs=[(place[a], place[b]) for a, b in pairs], hurried=True,

@@ -1,6 +1,7 @@
 """A network's lists are copies: who reads one of them per host takes time by the square."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +16,10 @@ class Counting(Network):
 
     copies = 0
 
-    @property
-    def hosts(self) -> list[Host]:
-        self.copies += 1
-        return super().hosts
+    def __getattribute__(self, name: str) -> Any:
+        if name == "hosts":
+            self.copies += 1
+        return super().__getattribute__(name)
 
 
 def own_names(net: Network, hosts: int) -> None:
