@@ -9,7 +9,6 @@ wanted, a sure forecast stands for it. A file that the user gives is never chang
 """
 
 import contextlib
-import os
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -163,7 +162,7 @@ def _measure_quickly(
     """Measures a network, unless the probe shows that it is known by other names of its hosts."""
     console.note(f"measuring the network of {len(hosts)} hosts in about a second, with quick plans")
     # Other runs see only what is complete.
-    raw = path.with_name(f"{path.stem}.{os.getpid()}.json")
+    raw = path.with_name(f"{path.stem}.{time.time_ns():x}.json")
     try:
         probe.run(hosts, raw, launcher, budget=QUICK, hurried=True)
         own = _of_own_names(raw)

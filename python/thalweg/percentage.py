@@ -19,5 +19,6 @@ def parse(text: str, option: str, example: str, most: float = math.inf) -> float
         limit = "" if most == math.inf else f" and up to {100 * most:g}"
         raise UserError(f"{option} {text}: must be a percentage above 0{limit}, such as {example}")
     if share < 0.01 and not text.endswith("%"):
-        raise UserError(f"{option} {text}: may be {text} % or {float(text):.0%}: write it with %")
+        other = f"{100 * float(text):g}"
+        raise UserError(f"{option} {text}: may be {text} % or {other} %; write it with its %")
     return share

@@ -245,6 +245,11 @@ def test_a_known_network_that_became_another_is_measured_anew(
 
 def test_thresholds() -> None:
     assert check_threshold("20%") == pytest.approx(0.2)
+    assert check_threshold("0.2%") == pytest.approx(0.002)
+    assert check_threshold("20") == pytest.approx(0.2)
+    for unclear in ("0.2", "0.99"):
+        with pytest.raises(UserError, match=f"{unclear}: may be {unclear} % or "):
+            check_threshold(unclear)
     for bad in ("0%", "x", "-1%", "nan%"):
         with pytest.raises(UserError, match="percentage"):
             check_threshold(bad)
