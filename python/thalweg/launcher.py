@@ -237,7 +237,7 @@ def of_program(program: Sequence[str]) -> Launcher:
     path = shutil.which(program[0])
     if not path:
         raise UserError(f"program {program[0]}: no such program; give its path")
-    libmpi = _library_of_program(path)
+    libmpi = library_of(_output(["ldd", path])) or _library_of_python(Path(path))
     if not libmpi:
         raise UserError(
             f"program {program[0]}: can't tell which MPI library it uses; "
@@ -247,18 +247,15 @@ def of_program(program: Sequence[str]) -> Launcher:
 
 
 def flavour_of(program: Sequence[str]) -> str | None:
-    """Returns the flavour of the MPI library that a program uses; None if that can't be told."""
+    """Returns the flavour of the MPI library that a program is linked with; None for none, as that
+    of an interpreter, which may find another one when it is launched."""
     path = shutil.which(program[0])
-    libmpi = _library_of_program(path) if path else None
+    libmpi = library_of(_output(["ldd", path])) if path else None
     return _flavour(libmpi) if libmpi else None
 
 
 def _flavour(libmpi: Path) -> str:
     return "openmpi" if libmpi.name.endswith(".40") else "mpich"
-
-
-def _library_of_program(path: str) -> Path | None:
-    return library_of(_output(["ldd", path])) or _library_of_python(Path(path))
 
 
 def library_of(listing: str) -> Path | None:

@@ -126,7 +126,7 @@ def choose_launcher(request: Request, program: Sequence[str] = ()) -> Launcher:
     """
     if request.mpi and program and launcher.flavour_of(program) not in (request.mpi, None):
         raise UserError(
-            f"--mpi {request.mpi}: {program[0]} uses another MPI library: leave out --mpi"
+            f"--mpi {request.mpi}: {program[0]} is linked with another MPI library; leave out --mpi"
         )
     if request.launcher:
         named = launcher.at(request.launcher)

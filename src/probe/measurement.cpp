@@ -170,13 +170,14 @@ Network blank(const Coordinator& coordinator) {
 void take_names(const Coordinator& coordinator, Network& base) {
   const auto& names = coordinator.names();
   const auto& options = coordinator.options;
-  if (const std::string wrong = wrong_host(names, options.hosts, base); !wrong.empty())
+  std::string wrong = wrong_host(names, options.hosts, base);
+  if (!wrong.empty()) {
     // Who wants pairs gives a file for the probe only, of which the user knows nothing.
-    throw OtherHosts(options.pairs.empty() ? "the hosts are not those of " + options.base +
-                                                 " in its order (" + wrong +
-                                                 "); probe them without --base"
-                                           : wrong,
-                     names);
+    if (options.pairs.empty())
+      wrong = "the hosts are not those of " + options.base + " in its order (" + wrong +
+              "); probe them without --base";
+    throw OtherHosts(wrong, names);
+  }
   for (std::size_t rank = 0; rank < names.size(); ++rank)
     base.hosts[rank].name = names[rank];
 }

@@ -180,7 +180,7 @@ def test_options_that_name_different_libraries_are_refused(
     assert "is of Open MPI 4.1.4, not of --mpi mpich" in " ".join(capsys.readouterr().err.split())
     monkeypatch.setattr("thalweg.launcher.library_of", lambda _: Path("/lib/libmpi.so.12"))
     assert main([*words, "openmpi", "true"]) == 2
-    assert "true uses another MPI library" in " ".join(capsys.readouterr().err.split())
+    assert "true is linked with another MPI library" in " ".join(capsys.readouterr().err.split())
 
 
 def test_trace_folder_is_made_and_named(launcher: Path) -> None:

@@ -16,8 +16,8 @@ Network of_hosts(const std::vector<std::string>& names) {
 using Names = std::vector<std::string>;
 
 TEST_CASE("hosts are found with and without their domain") {
-  CHECK(place(Names{"b", "b.site", "a.other", "a.site", "c"}, of_hosts({"a.site", "b", "a.other"})) ==
-        Placement{1, 1, 2, 0, no_host});
+  CHECK(place(Names{"b", "b.site", "a.other", "a.site", "c"},
+              of_hosts({"a.site", "b", "a.other"})) == Placement{1, 1, 2, 0, no_host});
 }
 
 TEST_CASE("hosts are found whatever their capitals are") {

@@ -41,8 +41,8 @@ TEST_CASE("two machines of one name are refused") {
 }
 
 TEST_CASE("hosts that aren't the network's of their rank are named") {
-  auto network = thalweg::network::even_network(3, thalweg::units::Time(1e-3),
-                                                thalweg::units::Rate(1e6));
+  auto network =
+      thalweg::network::even_network(3, thalweg::units::Time(1e-3), thalweg::units::Rate(1e6));
   for (std::size_t host = 0; host < 3; ++host)
     network.hosts[host].name = std::vector<std::string>{"A.example.org", "B", "c"}[host];
   const auto wrong = [&](const std::vector<std::string>& names) {
