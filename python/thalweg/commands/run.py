@@ -122,12 +122,9 @@ def command(
     always = events is not None or watch
     recording = None if no_record else begin_recording(wanted, prepared, program, always=always)
     with temporary_folder() as folder:
-        seen_from_here = [each for each in (recording and recording.folder, trace) if each]
-        # On another machine world rank 0 can't write into a temporary folder of this one.
-        is_here = not seen_from_here or is_this_machine(prepared.placement[0])
-        own_file = folder / run_summary.FILE if is_here else None
-        files = [each / run_summary.FILE for each in seen_from_here]
-        expected = run_summary.Expected([own_file, *files] if own_file else files)
+        others = [each for each in (recording and recording.folder, trace) if each]
+        own_file = _own_summary(folder, others, prepared.placement[0])
+        expected = run_summary.Expected(each / run_summary.FILE for each in (folder, *others))
         variables = prepared.environment(
             trace=trace,
             summary=own_file,
@@ -175,6 +172,13 @@ def command(
         with _status_stands():
             _follow_network(prepared, summary, keep_network)
     return status
+
+
+def _own_summary(folder: Path, others: Sequence[Path], first_host: str) -> Path | None:
+    """Returns the summary's file in a temporary folder. None if it will be in others, and world
+    rank 0 is on another machine, where it can't write into ours."""
+    is_needed = not others or is_this_machine(first_host)
+    return folder / run_summary.FILE if is_needed else None
 
 
 @contextlib.contextmanager
