@@ -11,11 +11,19 @@ from thalweg.hosts import Host
 _FILES = ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "OAR_NODEFILE", "COBALT_NODEFILE")
 """Variables that name a file with a line for each slot: those of PBS, LSF and OAR; of Cobalt for
 each host."""
+_JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
+"""Variables with the number of a job."""
+_SLURM_NODES = "SLURM_JOB_NODELIST"
 _GRID_ENGINE = "PE_HOSTFILE"
 """Grid Engine's variable with a file whose lines begin with a host and its slots."""
 _SLURM_COUNTS = ("SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE")
 """Variables with the slots of Slurm's hosts, such as "4(x2),2"; the first that is right counts."""
 _COUNT = re.compile(r"([0-9]{1,5})(?:\(x([0-9]{1,5})\))?")
+
+
+def is_inside(environment: Mapping[str, str]) -> bool:
+    """Whether this is a batch job, on whose hosts launchers start programs without ssh."""
+    return any(map(environment.get, (*_JOBS, *_FILES, _GRID_ENGINE, _SLURM_NODES)))
 
 
 def listed(environment: Mapping[str, str]) -> list[Host]:
@@ -33,7 +41,7 @@ def listed(environment: Mapping[str, str]) -> list[Host]:
             return found
     if file := environment.get(_GRID_ENGINE):
         return _of_grid_engine(file)
-    nodes = environment.get("SLURM_JOB_NODELIST")
+    nodes = environment.get(_SLURM_NODES)
     return _with_slots(hosts.expanded(nodes), environment) if nodes else []
 
 

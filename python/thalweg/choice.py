@@ -122,7 +122,12 @@ class Choice:
 
     def host(self, rank: int) -> str:
         """The name of the rank's host."""
-        return self.problem.network.hosts[self.placement[rank]].name
+        return self._host_of_rank[rank]
+
+    @cached_property
+    def _host_of_rank(self) -> list[str]:
+        hosts = self.problem.network.hosts
+        return [hosts[host].name for host in self.placement]
 
     def __repr__(self) -> str:
         time = units.time_to_text(self.predicted) if self.predicted else "unknown"

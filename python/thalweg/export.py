@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Iterator
+from itertools import permutations
 from xml.sax import saxutils
 
 from thalweg import network
-from thalweg.network import Network
+from thalweg.network import Host, Network
 from thalweg.printable import printable
 
 UNLIMITED = 1e15
@@ -26,24 +27,25 @@ def simgrid(net: Network, *, of_messages: bool = False) -> Iterator[str]:
     yield '<?xml version="1.0"?>'
     yield '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
     yield '<platform version="4.1"><zone id="network" routing="Full">'
-    for host in net.hosts:
+    hosts = net.hosts
+    for host in hosts:
         yield f'<host id={quoteattr(host.name)} speed="1Gf"/>'
-    for host in net.hosts:
+    for host in hosts:
         yield from _shared(f"{host.name} egress", host.egress)
         yield from _shared(f"{host.name} ingress", host.ingress)
     for index, trunk in enumerate(net.trunks):
         yield from _shared(f"trunk {index} {trunk.name}", trunk.capacity)
     crossed = _crossed(net)
     policy = "SHARED" if of_messages else "FATPIPE"
-    pairs = [(a, b) for a in range(len(net.hosts)) for b in range(len(net.hosts)) if a != b]
+    pairs = list(permutations(range(len(hosts)), 2))
     for a, b in pairs:
         rate = min(net.bandwidth_between(a, b), UNLIMITED)
-        yield _link(_pair(net, a, b), rate, net.latency_between(a, b), policy)
+        yield _link(_pair(hosts[a], hosts[b]), rate, net.latency_between(a, b), policy)
     for a, b in pairs:
-        links = [f"{net.hosts[a].name} egress"] * math.isfinite(net.hosts[a].egress)
-        links += [_pair(net, a, b), *crossed.get((a, b), [])]
-        links += [f"{net.hosts[b].name} ingress"] * math.isfinite(net.hosts[b].ingress)
-        ends = f"src={quoteattr(net.hosts[a].name)} dst={quoteattr(net.hosts[b].name)}"
+        links = [f"{hosts[a].name} egress"] * math.isfinite(hosts[a].egress)
+        links += [_pair(hosts[a], hosts[b]), *crossed.get((a, b), [])]
+        links += [f"{hosts[b].name} ingress"] * math.isfinite(hosts[b].ingress)
+        ends = f"src={quoteattr(hosts[a].name)} dst={quoteattr(hosts[b].name)}"
         parts = "".join(f"<link_ctn id={quoteattr(link)}/>" for link in links)
         yield f'<route {ends} symmetrical="NO">{parts}</route>'
     yield "</zone></platform>"
@@ -65,8 +67,8 @@ def _crossed(net: Network) -> dict[tuple[int, int], list[str]]:
     return found
 
 
-def _pair(net: Network, a: int, b: int) -> str:
-    return f"{net.hosts[a].name} to {net.hosts[b].name}"
+def _pair(a: Host, b: Host) -> str:
+    return f"{a.name} to {b.name}"
 
 
 def _shared(name: str, rate: float) -> Iterator[str]:

@@ -223,11 +223,13 @@ def write_whole(path: Path, content: str | bytes) -> None:
     if _is_device(path):
         path.write_bytes(data)
         return
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+    # Machines that share the folder may have a process of the same number.
+    unique = os.urandom(8).hex()
+    temporary = path.with_name(f"{path.name}.{unique}.new")
     if len(os.fsencode(temporary.name)) > _LONGEST_NAME:  # The file's own name may be legal.
-        temporary = path.with_name(f".{os.getpid()}.new")
+        temporary = path.with_name(f".{unique}.new")
     try:
-        with temporary.open("wb") as file:
+        with temporary.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -64,14 +64,13 @@ def short_name(name: str) -> str:
 
 
 def parse(text: str) -> list[Host]:
-    """Reads "a,b:2,node[0-3,7]", or the hostfile of this path.
+    """Reads "a,b:2,node[0-3,7]", or the hostfile of this path, which has a "/": a host may be
+    called as a file in the current folder is.
 
     The slots of a host that is listed several times are added up. Raises UserError if it is no
     list of hosts.
     """
-    if "/" in text or _is_file(text):
-        return read(Path(text))
-    return expanded(text)
+    return read(Path(text)) if "/" in text else expanded(text)
 
 
 def expanded(text: str) -> list[Host]:
@@ -184,13 +183,6 @@ def _is_own_address(address: str) -> bool:
 def _own_names() -> frozenset[str]:
     own = ("localhost", socket.gethostname(), socket.getfqdn())
     return frozenset(map(folded, own))
-
-
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).is_file()
-    except (OSError, ValueError):  # too long a name, or one that no file can have
-        return False
 
 
 def _split(text: str) -> Iterator[str]:

@@ -61,7 +61,8 @@ def placement(net: Network, names: Sequence[str]) -> list[int]:
 def own_names(net: Network, names: Sequence[str]) -> list[str]:
     """Returns what the hosts of these names are called in the network, which is what they call
     themselves. Raises UserError for an unknown host."""
-    return [net.hosts[host].name for host in placement(net, names)]
+    hosts = [host.name for host in net.hosts]
+    return [hosts[host] for host in host_names.places(names, hosts)]
 
 
 def ranks_on(net: Network, ranks: int | None, listed: str | None) -> list[int]:

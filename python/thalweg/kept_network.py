@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from thalweg import changes, console
+from thalweg import changes, console, inputs
 from thalweg import network as networks
 from thalweg.changes import Change
 from thalweg.errors import UserError
@@ -21,12 +21,18 @@ CHANGING = ("latency", "bandwidth", "hosts", "trunks")
 
 
 def check_options(
-    keep: Path | None, *, adapts: bool, races: bool, recorded: bool, knows_network: bool
+    keep: Path | None,
+    *,
+    adapts: bool,
+    races: bool,
+    recorded: bool,
+    network: Path | None,
+    has_plan: bool,
 ) -> None:
     """Raises UserError if plans can't follow the network, or it can't be kept, as the user wants.
 
-    `recorded`: or traced; a note says what isn't noticed without. `knows_network`: whether there is
-    a network to begin with.
+    `recorded`: or traced; a note says what isn't noticed without. `network`: the user's file;
+    without it one is found, unless the user has a plan.
     """
     if keep and not adapts:
         raise UserError("--keep-network: plans follow the network only with --adapt on")
@@ -35,7 +41,7 @@ def check_options(
     for name in ("THALWEG_RACE", "THALWEG_ADAPT") if adapts else ():
         if os.environ.get(name) in ("", "0"):
             raise UserError(f"--adapt on: the environment has {name} off; unset {name}")
-    if keep and not knows_network:
+    if keep and has_plan and not network:
         raise UserError("--keep-network: name the network that --plan is for, by --network")
     if adapts and not recorded:
         console.note(
@@ -44,6 +50,8 @@ def check_options(
         )
     if keep:
         check_output(keep, f"network {keep}")
+    if keep and network:
+        inputs.network(network)
 
 
 def what_came_of_it(
@@ -140,7 +148,7 @@ def _copy(net: Network) -> Network:
 
 def keep_network(source: Path, summary: Mapping[str, Any] | None, output: Path) -> list[str]:
     """Writes the network that a run ended with; returns what changed. Raises UserError."""
-    net = networks.read(source)
+    net = inputs.network(source)
     lines = changed_network(net, changes.of(summary))
     if lines:
         net.measured_with = f"{net.measured_with}; a run found: {', '.join(lines)}"

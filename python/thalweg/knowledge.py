@@ -9,8 +9,6 @@ wanted, a sure forecast stands for it. A file that the user gives is never chang
 """
 
 import contextlib
-import math
-import os
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from thalweg import console, drift, forecast, host_names, inputs, paths, probe, sampling, weather
+from thalweg import console, drift, host_names, inputs, paths, probe, sampling, suspicion, weather
 from thalweg import network as networks
 from thalweg.caution import USUAL, Caution
 from thalweg.errors import UserError
@@ -27,7 +25,7 @@ from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.network import Network
 from thalweg.record import Run
-from thalweg.weather import Entry, History, Pair, Quantity, Series
+from thalweg.weather import Entry
 
 FRESH = 3600.0
 """Seconds for which a network counts as known after anything was heard of it."""
@@ -35,16 +33,13 @@ QUICK = 0.5
 """Seconds of the network's own time that the measurement of hosts never seen may take."""
 QUICKLY = ", quickly"
 """The end of `measured_with` in the file of such a network."""
-SLOW = 2.0
-"""A pair is suspicious whose transfers take this many times as long as in earlier runs."""
-FEWEST_RUNS = 4
-"""Fewest run records that tell what is usual."""
-BEYOND = 3.0
-"""How many mean errors a forecast is off before it counts against a value."""
-ENOUGH = 10
-"""Fewest values of a pair whose forecast is sure enough to stand for a sample."""
 FEWEST = 3
 """Fewest pairs that tell whether a network fits."""
+MOST_WHOLE = 8192
+"""Most hosts of a network that has values of all pairs: most_hosts_in_matrices of
+src/network/host_classes.hpp. Of larger ones the part of the listed hosts is verified."""
+INSTEAD = "`--verify off` takes it as it is, `thalweg probe` measures anew"
+PLANNING_ANEW = f"planning for what the hosts have: {INSTEAD}"
 ANOTHER = 0.5
 """The share of pairs that don't fit beyond which a network isn't calibrated but measured anew."""
 
@@ -100,7 +95,19 @@ def _one_at_a_time(path: Path) -> Iterator[None]:
 
 
 def _known(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution) -> Known:
-    """Returns what holds of a network in the cache."""
+    """Returns what holds of a network in the cache; if the hosts have been replaced by others,
+    theirs."""
+    try:
+        return _verified(path, hosts, launcher, caution)
+    except probe.OtherHostsError as error:
+        console.note(
+            f"{path} has other hosts than those that are listed: {error}; they are measured anew"
+        )
+        return _measure_quickly(path, hosts, launcher, caution)
+
+
+def _verified(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution) -> Known:
+    """Returns what holds of a network in the cache. Raises probe.OtherHostsError."""
     try:
         net = inputs.network(path)
     except UserError as error:
@@ -155,12 +162,12 @@ def _measure_quickly(
     """Measures a network, unless the probe shows that it is known by other names of its hosts."""
     console.note(f"measuring the network of {len(hosts)} hosts in about a second, with quick plans")
     # Other runs see only what is complete.
-    raw = path.with_name(f"{path.stem}.{os.getpid()}.json")
+    raw = path.with_name(f"{path.stem}.{time.time_ns():x}.json")
     try:
         probe.run(hosts, raw, launcher, budget=QUICK, hurried=True)
         own = _of_own_names(raw)
         if own != path and own.is_file():
-            return _known(own, hosts, launcher, caution)
+            return _verified(own, hosts, launcher, caution)
         _complete(raw)
         with writing(f"network {own}", paths.ANOTHER_CACHE):
             raw.replace(own)
@@ -201,9 +208,20 @@ def given(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Cautio
 
     Samples a few telling pairs if too little was heard of them lately. If what is found differs,
     that is said, and the network is a calibrated copy of the file in the cache; or, if hardly
-    anything fits, the network that is known of the hosts (network()). The file isn't changed.
-    Raises UserError as network() does.
+    anything fits, or hosts have been replaced by others, the network that is known of the hosts
+    (network()). The file isn't changed. Raises UserError as network() does.
     """
+    try:
+        return _verified_file(path, hosts, launcher, caution)
+    except probe.OtherHostsError as error:
+        console.note(f"network {path} doesn't fit: {error}; {PLANNING_ANEW}")
+        return network(hosts, launcher, caution)
+
+
+def _verified_file(
+    path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution
+) -> Known:
+    """Returns what given() does. Raises probe.OtherHostsError."""
     known = Known(path)
     if caution.verify == "off":
         return known
@@ -215,6 +233,11 @@ def given(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Cautio
     names = list(start.listed)
     if len(names) < 2:
         return known
+    if len(names) > MOST_WHOLE:
+        console.note(f"the network isn't verified: more than {MOST_WHOLE} hosts are listed")
+        return known
+    if len(net.hosts) > MOST_WHOLE:
+        net = sampling.part(net, sorted(_places(net, names)))
     history = weather.load(names, recent=True)
     found: Entry | None = drift.known(history, time.time() - FRESH)
     is_new = found is None or len(found.bandwidth) < FEWEST or caution.verify == "always"
@@ -223,11 +246,10 @@ def given(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Cautio
         found = _sample(net, telling, start, names)
     if not found or not (off := drift.misfits(net, found, caution.threshold)):
         return known
-    instead = "`--verify off` takes it as it is, `thalweg probe` measures anew"
     if _is_another(net, off, found, names):
-        console.note(f"{drift.in_words(off, path)}; planning for what the hosts have: {instead}")
+        console.note(f"{drift.in_words(off, path)}; {PLANNING_ANEW}")
         return network(hosts, launcher, caution)
-    console.note(f"{drift.in_words(off, path)}; planning for a calibrated copy: {instead}")
+    console.note(f"{drift.in_words(off, path)}; planning for a calibrated copy: {INSTEAD}")
     copy = paths.network([*names, str(path.absolute())])
     if is_new:
         found = _with_others(net, found, off, start, names)
@@ -265,7 +287,7 @@ def _look(net: Network, start: _Start, caution: Caution) -> Entry | None:
     since = weather.seconds(net.measured_at)
     history = weather.load(names, recent=True)
     later = history.since(since)
-    suspicious = _suspicious(net, later, caution.threshold)
+    suspicious = suspicion.suspicious(net, later, caution.threshold)
     last = max([since, *(entry.at for entry in later.entries)])
     if caution.verify == "always" or abs(time.time() - last) > FRESH:
         suspicious = suspicious + sampling.telling_pairs(net)
@@ -282,14 +304,14 @@ def _as_forecast(known: Known, net: Network, caution: Caution) -> Known:
     """
     path, names = known.network, [host.name for host in net.hosts]
     later = weather.load(names, recent=True).since(weather.seconds(net.measured_at))
-    expected = _sure(net, later, caution.threshold)
+    expected = suspicion.sure(net, later, caution.threshold)
     if not drift.misfits(net, expected, caution.threshold):
         return known
     copy = paths.network([*names, f"forecast for {path}"])
     said = "the network isn't verified; planning for its forecast, which differs"
     before = _newer(copy, path)
     if before and not drift.misfits(
-        before, _sure(before, later, caution.threshold), caution.threshold
+        before, suspicion.sure(before, later, caution.threshold), caution.threshold
     ):
         console.note(f"{said} ({copy})")
         return Known(copy, known.quick)
@@ -304,27 +326,6 @@ def _newer(copy: Path, path: Path) -> Network | None:
     with contextlib.suppress(UserError):
         return inputs.network(copy)
     return None
-
-
-def _sure(net: Network, later: History, threshold: float) -> Entry:
-    """Returns forecasts that rest on enough values, without those that differ by hardly more from
-    the network than forecasts of that pair were wrong before."""
-    expected = drift.known(later, 0, least=ENOUGH)
-
-    def is_sure(misfit: drift.Misfit) -> bool:
-        error = later.series(misfit.quantity, misfit.pair).forecast(expected.at).error
-        return abs(math.log(misfit.factor)) > BEYOND * error
-
-    off = drift.misfits(net, expected, threshold)
-    unsure = {(misfit.quantity, misfit.pair) for misfit in off if not is_sure(misfit)}
-
-    def sure(quantity: Quantity, values: Mapping[Pair, float]) -> dict[Pair, float]:
-        return {pair: value for pair, value in values.items() if (quantity, pair) not in unsure}
-
-    return Entry(
-        expected.at, "sample",
-        sure("latency", expected.latency), sure("bandwidth", expected.bandwidth),
-    )  # fmt: skip
 
 
 def _with_others(
@@ -362,44 +363,22 @@ def _calibrate(
     console.note(f"{said}: {'; '.join(lines)}")
 
 
-def _suspicious(net: Network, later: History, threshold: float) -> list[tuple[int, int]]:
-    """Returns pairs of which forecast and last value differ from the network, the worst first.
-
-    What run records tell contains the lateness of senders, which may be many times what the
-    network takes. So they are compared with earlier ones, and count only if no sample came since.
-    """
-    place = {host.name: at for at, host in enumerate(net.hosts)}
-    off = {misfit.pair for misfit in drift.misfits(net, drift.latest(later), threshold)}
-    expected = drift.misfits(net, drift.known(later, 0), threshold) if off else []
-    pairs = [misfit.pair for misfit in expected if misfit.pair in off]
-    for pair in later.pairs("ratio"):
-        ratio = later.series("ratio", pair)
-        seen = later.series("bandwidth", pair).times
-        if not (seen and seen[-1] >= ratio.times[-1]) and _is_unusual(ratio):
-            pairs.append(pair)
-    return [(place[a], place[b]) for a, b in dict.fromkeys(pairs) if a in place and b in place]
-
-
-def _is_unusual(ratio: Series) -> bool:
-    """Whether the last value is much larger than the earlier ones let expect."""
-    *earlier, last = ratio.logs
-    if len(earlier) + 1 < FEWEST_RUNS:
-        return False
-    usual = forecast.forecast(ratio.times[:-1], earlier, ratio.times[-1])
-    return last - usual.value > max(math.log(SLOW), BEYOND * usual.error)
-
-
 def _sample(
     net: Network,
     pairs: Collection[tuple[int, int]],
     start: _Start,
     hosts: Sequence[str] | None = None,
 ) -> Entry | None:
-    """Samples pairs. None, with a note, if that isn't possible: the run goes on without."""
+    """Samples pairs. None, with a note, if that isn't possible: the run goes on without.
+
+    Raises probe.OtherHostsError.
+    """
     if not pairs:
         return None
     try:
         return sampling.sample(net, pairs, start.launcher, hosts=hosts, listed=start.listed)
+    except probe.OtherHostsError:
+        raise
     except UserError as error:
         console.note(f"the network isn't verified: {error}")
         return None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from thalweg import batch_job
 from thalweg.errors import UserError
 from thalweg.hosts import is_this_machine
 from thalweg.launch_files import Order
@@ -129,14 +130,13 @@ class Launcher:
                 names.reverse()
         else:
             names = ["HYDRA_LAUNCHER_EXEC", "I_MPI_HYDRA_BOOTSTRAP_EXEC"]
-            bootstrap = os.environ.get("HYDRA_LAUNCHER") or os.environ.get("HYDRA_BOOTSTRAP", "ssh")
-            if bootstrap not in ("ssh", "rsh"):
+            bootstraps = ("HYDRA_LAUNCHER", "HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP")
+            if next(filter(None, map(os.environ.get, bootstraps)), "ssh") not in ("ssh", "rsh"):
                 return []
         for name in names:
             if agent := os.environ.get(name):
                 return shlex.split(agent.split(":")[0])
-        batch = any(os.environ.get(job) for job in ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"))
-        return [] if batch else ["ssh"]
+        return [] if batch_job.is_inside(os.environ) else ["ssh"]
 
 
 def at(path: str) -> Launcher:
@@ -243,7 +243,19 @@ def of_program(program: Sequence[str]) -> Launcher:
             f"program {program[0]}: can't tell which MPI library it uses; "
             "name its launcher with --launcher"
         )
-    return find("openmpi" if libmpi.name.endswith(".40") else "mpich", libmpi)
+    return find(_flavour(libmpi), libmpi)
+
+
+def flavour_of(program: Sequence[str]) -> str | None:
+    """Returns the flavour of the MPI library that a program is linked with; None for none, as that
+    of an interpreter, which may find another one when it is launched."""
+    path = shutil.which(program[0])
+    libmpi = library_of(_output(["ldd", path])) if path else None
+    return _flavour(libmpi) if libmpi else None
+
+
+def _flavour(libmpi: Path) -> str:
+    return "openmpi" if libmpi.name.endswith(".40") else "mpich"
 
 
 def library_of(listing: str) -> Path | None:

@@ -232,6 +232,7 @@ def as_json(net: Network, grouping: Grouping | None = None) -> dict[str, Any]:
     """Returns the network in seconds and bytes per second; None if unknown. Raises UserError."""
     validate(net)
     grouping = grouping or Grouping()
+    names = [host.name for host in net.hosts]
     return {
         "hosts": [
             {"name": h.name, "egress": _number(h.egress), "ingress": _number(h.ingress)}
@@ -240,7 +241,7 @@ def as_json(net: Network, grouping: Grouping | None = None) -> dict[str, Any]:
         "clock": str(net.clock),
         "measured_at": net.measured_at,
         "measured_with": net.measured_with,
-        "sites": [[net.hosts[host].name for host in site] for site in description.groups(net)],
+        "sites": [[names[host] for host in site] for site in description.groups(net)],
         "between_sites": {
             quantity: _numbers(description.between(net, quantity)) for quantity in MATRICES
         },
@@ -270,8 +271,8 @@ def as_json(net: Network, grouping: Grouping | None = None) -> dict[str, Any]:
         "trunks": [
             {
                 "name": trunk.name,
-                "from": [net.hosts[host].name for host in trunk.from_],
-                "to": [net.hosts[host].name for host in trunk.to],
+                "from": [names[host] for host in trunk.from_],
+                "to": [names[host] for host in trunk.to],
                 "capacity": trunk.capacity,
             }
             for trunk in net.trunks

@@ -225,4 +225,4 @@ def _placed_on(
         net, known.matrix, slots, calls=known.calls, method="block", usual=where, order=order
     )
     assert found.usual
-    return Placed([net.hosts[host].name for host in where], found.usual)
+    return Placed(list(hosts), found.usual)

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -156,7 +157,12 @@ class Setting:
 
     def host(self, rank: int) -> str:
         """The name of the rank's host."""
-        return self.network.hosts[self.placement[rank]].name
+        return self._host_of_rank[rank]
+
+    @cached_property
+    def _host_of_rank(self) -> list[str]:
+        hosts = self.network.hosts
+        return [hosts[host].name for host in self.placement]
 
 
 class Plan(Choice):

@@ -121,10 +121,21 @@ class Preparation:
 def choose_launcher(request: Request, program: Sequence[str] = ()) -> Launcher:
     """Returns the launcher that the user named, or the program's, or the machine's.
 
-    Raises UserError if there is none.
+    Raises UserError if there is none, or if it isn't of the library that the user named, or this
+    isn't the program's.
     """
+    if request.mpi and program and launcher.flavour_of(program) not in (request.mpi, None):
+        raise UserError(
+            f"--mpi {request.mpi}: {program[0]} is linked with another MPI library; leave out --mpi"
+        )
     if request.launcher:
-        return launcher.at(request.launcher)
+        named = launcher.at(request.launcher)
+        if request.mpi not in (named.flavour, None):
+            raise UserError(
+                f"--launcher {request.launcher} is of {named.name}, not of --mpi {request.mpi}: "
+                "leave out one"
+            )
+        return named
     if request.mpi:
         return launcher.find(request.mpi)
     return launcher.of_program(program) if program else launcher.default()
@@ -203,6 +214,10 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
 
         run_placement.named(request.matrix, ranks)
     if len(set(names)) == 1:
+        if request.network:  # which a typing mistake shouldn't wait to be noticed for
+            from thalweg import inputs
+
+            inputs.network(request.network)
         console.note(f"all ranks are on {names[0]}: nothing to plan, all collectives are native")
         return Preparation(chosen, listed, names, None, None)
     from thalweg import inputs, knowledge, planning  # ranks on one host don't wait for numpy

@@ -27,6 +27,7 @@ from thalweg.network import Network, from_json
 from thalweg.signals import ended_by_signals
 
 __all__ = [
+    "OtherHostsError",
     "Phase",
     "check_reachable",
     "end_tree",
@@ -44,6 +45,11 @@ STARTUP = 60.0
 """Additional seconds that the launcher may take to start all ranks."""
 GRACE = 5.0
 """Seconds that the launcher gets to clean up."""
+
+
+class OtherHostsError(UserError):
+    """The hosts aren't those of the network that was to be completed: what they call themselves
+    now is kept (thalweg.host_names)."""
 
 
 def run(
@@ -73,7 +79,8 @@ def run(
     has been found by then isn't kept.
     `measured_for` is told for how many seconds of this machine's time the ranks measured, also if
     the probe fails.
-    Returns the written network. Raises UserError naming the host at fault.
+    Returns the written network. Raises UserError naming the host at fault, and OtherHostsError if
+    `base` is of others.
     """
     if dilation is None:
         dilation = lab_dilation()
@@ -126,9 +133,9 @@ def run(
         complete = True
         with contextlib.suppress(UserError):  # whoever reads the file says what is wrong
             _keep(from_json(text, str(output)), names, is_new=not base)
-    except UserError:
-        if hurried:
-            check_reachable(launcher, hosts, patience)
+    except UserError as error:
+        if hurried and not isinstance(error, OtherHostsError):  # all of which have answered
+            _add_unreachable(error, launcher, hosts, patience)
         raise
     finally:
         if journal.close(complete=complete or hurried or bool(pairs)):
@@ -180,6 +187,16 @@ def check_reachable(launcher: Launcher, hosts: Sequence[Host], patience: float =
         problems = pool.map(lambda host: _problem(launcher, host.name, patience), hosts)
     if found := [problem for problem in problems if problem]:
         raise UserError("; ".join(found))
+
+
+def _add_unreachable(
+    error: UserError, launcher: Launcher, hosts: Sequence[Host], patience: float
+) -> None:
+    """Raises an error with the hosts that can't be reached added, if there are any."""
+    try:
+        check_reachable(launcher, hosts, patience)
+    except UserError as unreachable:
+        raise UserError(f"{error}; {unreachable}") from None
 
 
 def _problem(launcher: Launcher, host: str, patience: float) -> str:
@@ -288,10 +305,16 @@ class _Conversation:
                     case "note":
                         console.note(event["text"])
                     case "error":
-                        raise UserError(event["text"])
+                        raise self._error(event)
                     case "network":
                         return str(event["text"])
         raise UserError(self._why_it_ended())
+
+    def _error(self, event: Mapping[str, Any]) -> UserError:
+        if "hosts" not in event:
+            return UserError(event["text"])
+        host_names.remember(self._hosts, event["hosts"])
+        return OtherHostsError(event["text"])
 
     def _begin_to_measure(self) -> None:
         if not self._measuring:

@@ -53,17 +53,19 @@ class Recording:
     def start(self) -> None:
         """Empties the folder of an earlier run's record, and copies network and plan there.
 
-        Raises OSError.
+        Both are read first: they may be of that record. Raises OSError.
         """
+        network = _as_json(self.network) if self.network else None
+        plan = self.plan.read_bytes() if self.plan else None
         self.folder.mkdir(parents=True, exist_ok=True)
         if (self.folder / "run.json").exists():
             for pattern in (*_OWN, *_RANKS):
                 for path in self.folder.glob(pattern):
                     path.unlink(missing_ok=True)
-        if self.network:
-            (self.folder / "network.json").write_bytes(_as_json(self.network))
-        if self.plan:
-            shutil.copyfile(self.plan, self.folder / "plan.bin")
+        if network is not None:
+            (self.folder / "network.json").write_bytes(network)
+        if plan is not None:
+            (self.folder / "plan.bin").write_bytes(plan)
         self.begin = _utc()
         self._began = time.monotonic()
 

@@ -7,10 +7,11 @@ import numpy as np
 
 from thalweg import host_names, paths, probe, weather
 from thalweg import network as networks
-from thalweg.files import writing
+from thalweg.errors import user_errors
+from thalweg.files import write_file, writing
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
-from thalweg.network import Network
+from thalweg.network import Network, Trunk
 from thalweg.weather import Entry
 
 TELLING = 8
@@ -19,6 +20,7 @@ BUDGET = 1.0
 """Seconds of the network's own time that a sample of TELLING pairs may take."""
 
 
+@user_errors()
 def telling_pairs(
     net: Network, most: int = TELLING, among: Collection[int] | None = None
 ) -> list[tuple[int, int]]:
@@ -26,7 +28,7 @@ def telling_pairs(
 
     Each trunk is crossed and each two sites are joined by one, the scarcest first; then come the
     slowest and the fastest flow, and pairs that let every host send or receive once. Only hosts of
-    `among` count, if it is given. O(pairs).
+    `among` count, if it is given. O(pairs). Raises UserError if there are too many hosts for it.
     """
     count = len(net.hosts)
     allowed = set(range(count)) if among is None else set(among)
@@ -39,11 +41,13 @@ def telling_pairs(
     chosen: list[tuple[int, int]] = []
     used = np.zeros(count, int)
 
-    def take(froms: Iterable[int], tos: Iterable[int]) -> None:
-        """Chooses the least used sender and receiver."""
+    def take(froms: Iterable[int], tos: Iterable[int], most: int = most) -> None:
+        """Chooses the least used sender and receiver, unless enough are chosen."""
+        if len(chosen) >= most:
+            return
         ends = [_least(allowed & set(hosts), used) for hosts in (froms, tos)]
         pairs = [(a, b) for a in ends[0] for b in ends[1] if a != b]
-        if pairs and len(chosen) < most:
+        if pairs:
             best = min(pairs, key=lambda pair: (used[pair[0]] + used[pair[1]], pair))
             if best not in chosen:
                 chosen.append(best)
@@ -54,13 +58,14 @@ def telling_pairs(
     sites = [inside for site in net.sites if (inside := sorted(allowed & set(site)))]
     lanes = [(a, b) for a in sites for b in sites if a is not b]
     for a, b in sorted(lanes, key=lambda lane: float(rate[lane[0][0], lane[1][0]])):
-        if len(chosen) < most // 2:
-            take(a, b)
+        take(a, b, most // 2)
     for flat in (int(np.nanargmin(rate)), int(np.nanargmax(rate))):
         if len(chosen) < most and (pair := divmod(flat, count)) not in chosen:
             chosen.append((int(pair[0]), int(pair[1])))
             used[list(pair)] += 1
     for host in sorted(allowed):
+        if len(chosen) >= most:
+            break
         if not used[host]:
             take([host], allowed)
     return chosen
@@ -115,24 +120,26 @@ def sample(
     time the ranks measured, also if that fails. Raises UserError if they can't be measured.
     """
     involved = sorted({host for pair in pairs for host in pair})
-    part = _part(net, involved)
+    of_pairs = part(net, involved)
     place = {host: at for at, host in enumerate(involved)}
     folder = paths.cache() / "samples"
-    names = [host.name for host in part.hosts]
+    names = [host.name for host in of_pairs.hosts]
     usual = host_names.reachable(names)
     reached = [Host(listed.get(name, last)) for name, last in zip(names, usual, strict=True)]
-    with writing(f"sample {folder}"):
+    with writing(f"sample {folder}", paths.ANOTHER_CACHE):
         folder.mkdir(parents=True, exist_ok=True)
     base = folder / f"{weather.location(names).stem}-{time.time_ns():x}.json"
     output = base.with_suffix(".out.json")
     try:
-        networks.write(part, base)
+        text = networks.to_json(of_pairs)
+        write_file(base, f"sample {base}", text, paths.ANOTHER_CACHE)
         probe.run(
             reached, output, launcher, budget=budget, base=base,
             pairs=[(place[a], place[b]) for a, b in pairs], hurried=True,
             measured_for=measured_for,
         )  # fmt: skip
         found = networks.read(output)
+        found.hosts = of_pairs.hosts  # which the probe calls as they call themselves
     finally:
         for path in (base, output):
             path.unlink(missing_ok=True)
@@ -149,12 +156,28 @@ def sample(
     return entry
 
 
-def _part(net: Network, hosts: Sequence[int]) -> Network:
-    """Returns the network of some hosts only, without what is shared with others."""
-    part = networks.even_network(len(hosts), 1e-3, 1e6)
-    part.hosts = [net.hosts[host] for host in hosts]
-    part.latency[:] = net.latency[np.ix_(hosts, hosts)]
-    part.bandwidth[:] = net.bandwidth[np.ix_(hosts, hosts)]
-    part.message_costs = net.message_costs
-    part.sites = []
-    return part
+@user_errors()
+def part(net: Network, hosts: Sequence[int]) -> Network:
+    """Returns the network of some hosts only: what is known of their pairs, ports, trunks, sites
+    and message costs.
+
+    Raises UserError if there are too many for a network of all pairs.
+    """
+    everyone = net.hosts
+    result = networks.even_network(len(hosts), 1e-3, 1e6)
+    result.hosts = [everyone[host] for host in hosts]
+    result.latency[:] = net.latency_among(hosts)
+    result.bandwidth[:] = net.bandwidth_among(hosts)
+    result.message_costs = net.message_costs
+    place = {host: at for at, host in enumerate(hosts)}
+
+    def those(group: Iterable[int]) -> list[int]:
+        return [place[host] for host in group if host in place]
+
+    result.sites = [inside for site in net.sites if (inside := those(site))]
+    result.trunks = [
+        Trunk(trunk.name, froms, tos, trunk.capacity, trunk.senders)
+        for trunk in net.trunks
+        if (froms := those(trunk.from_)) and (tos := those(trunk.to))
+    ]
+    return result

@@ -156,8 +156,9 @@ class _Reader:
         self._network = network
         self._ranks_on: dict[str, list[int]] = {}
         """Ranks by host."""
+        hosts = network.hosts
         for rank, host in enumerate(placement):
-            self._ranks_on.setdefault(network.hosts[host].name, []).append(rank)
+            self._ranks_on.setdefault(hosts[host].name, []).append(rank)
         self._count = len(placement)
         self._leads: set[str] = set()
         """Hosts in the document: the lowest of their ranks stands for them."""

@@ -285,10 +285,10 @@ def add(hosts: Iterable[str], entry: Entry) -> None:
             if size > LARGEST:
                 _drop_half(path)
     except (OSError, UserError) as error:
-        why = write_error(f"weather {path}", error) if isinstance(error, OSError) else (
-            f"weather {path} isn't kept: {error}"
-        )  # fmt: skip
-        console.note(why)
+        if isinstance(error, OSError):
+            console.note(write_error(f"weather {path}", error, paths.ANOTHER_CACHE))
+        else:
+            console.note(f"weather {path} isn't kept: {error}")
 
 
 @contextmanager

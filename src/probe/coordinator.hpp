@@ -9,6 +9,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace thalweg::probe {
@@ -42,6 +43,13 @@ struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The hosts aren't those of the network that was to be completed.
+struct OtherHosts : Failure {
+  OtherHosts(const std::string& text, std::vector<std::string> own)
+      : Failure(text), names(std::move(own)) {}
+  std::vector<std::string> names; ///< what they call themselves, by rank
+};
+
 /// A rank heard nothing from a peer.
 struct Accusation {
   int accused = 0, by = 0;
@@ -66,6 +74,7 @@ public:
   [[nodiscard]] const std::string& name(int rank) const {
     return _names[static_cast<std::size_t>(rank)];
   }
+  [[nodiscard]] const std::vector<std::string>& names() const { return _names; }
   /// Converts a time of the network to the wall clock.
   [[nodiscard]] Nanoseconds dilated(Time time) const;
   /// Converts a measured time to one without dilation.

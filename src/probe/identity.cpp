@@ -1,5 +1,7 @@
 #include "probe/identity.hpp"
 
+#include "network/host_names.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -136,6 +138,19 @@ std::vector<std::string> host_names(std::span<const Identity> ranks,
     names.push_back(name);
   }
   return names;
+}
+
+std::string wrong_host(std::span<const std::string> names, std::span<const std::string> listed,
+                       const network::Network& network) {
+  if (names.size() != network.hosts.size())
+    return "there are " + std::to_string(names.size()) + ", not " +
+           std::to_string(network.hosts.size());
+  const auto hosts = network::place(names, network);
+  for (std::size_t rank = 0; rank < names.size(); ++rank)
+    if (hosts[rank] != static_cast<network::HostId>(rank))
+      return "host " + what_user_calls(listed, rank) + " calls itself " + names[rank] + ", not " +
+             network.hosts[rank].name;
+  return {};
 }
 
 bool share_clock(std::span<const Identity> ranks) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "network/network.hpp"
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -29,6 +31,13 @@ Identity identity_from_text(const std::string& text);
 /// @throws std::invalid_argument naming two ranks' hosts if they are one machine, or have one name
 std::vector<std::string> host_names(std::span<const Identity> ranks,
                                     std::span<const std::string> listed, bool one_machine);
+
+/// Says which host isn't the network's of its rank: "host w1 calls itself b, not a". Empty if all
+/// are. Names are compared as by network::place().
+/// @param names what the hosts call themselves, by rank
+/// @param listed as of host_names()
+std::string wrong_host(std::span<const std::string> names, std::span<const std::string> listed,
+                       const network::Network& network);
 
 /// Whether all ranks seem to read the same CLOCK_MONOTONIC: one kernel, no time namespaces in
 /// between. Two kernels don't boot within the same 20 us; containers may hide their boot ids.

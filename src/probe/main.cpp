@@ -75,7 +75,8 @@ void take_part(const ProbeOptions& options, Report& report) {
       serve(channel);
     }
   } catch (const std::exception& error) {
-    report.error(error.what());
+    const auto* const other = dynamic_cast<const OtherHosts*>(&error);
+    report.error(error.what(), other != nullptr ? other->names : std::vector<std::string>{});
     // Launchers may end before they have passed on the last output.
     sleep_until(now() + last_words);
     MPI_Abort(MPI_COMM_WORLD, give_up);

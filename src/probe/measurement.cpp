@@ -165,13 +165,21 @@ Network blank(const Coordinator& coordinator) {
   return network;
 }
 
-/// @throws Failure if the network is not of the coordinator's hosts in their order
-void check_hosts(const Coordinator& coordinator, const Network& base) {
-  for (int rank = 0; rank < std::max(coordinator.hosts(), base.size()); ++rank)
-    if (coordinator.hosts() != base.size() ||
-        base.hosts[static_cast<std::size_t>(rank)].name != coordinator.name(rank))
-      throw Failure("the hosts are not those of " + coordinator.options.base +
-                    " in its order; probe them without --base");
+/// Gives the network's hosts the names that they call themselves, which may be spelled otherwise.
+/// @throws OtherHosts if the network is not of the coordinator's hosts in their order
+void take_names(const Coordinator& coordinator, Network& base) {
+  const auto& names = coordinator.names();
+  const auto& options = coordinator.options;
+  std::string wrong = wrong_host(names, options.hosts, base);
+  if (!wrong.empty()) {
+    // Who wants pairs gives a file for the probe only, of which the user knows nothing.
+    if (options.pairs.empty())
+      wrong = "the hosts are not those of " + options.base + " in its order (" + wrong +
+              "); probe them without --base";
+    throw OtherHosts(wrong, names);
+  }
+  for (std::size_t rank = 0; rank < names.size(); ++rank)
+    base.hosts[rank].name = names[rank];
 }
 
 /// Adds the latencies that a network has, on the wall clock, to the measured ones.
@@ -217,7 +225,7 @@ Network measure(Coordinator& coordinator, bool shared_clock) {
 }
 
 Network add_library(Coordinator& coordinator, bool shared_clock, Network base) {
-  check_hosts(coordinator, base);
+  take_names(coordinator, base);
   if (base.size() == 1) return base;
   if (!shared_clock) align_clocks(coordinator);
   HostId peer = 1;
@@ -236,7 +244,7 @@ Network add_library(Coordinator& coordinator, bool shared_clock, Network base) {
 }
 
 Network measure_pairs(Coordinator& coordinator, bool shared_clock, Network base) {
-  check_hosts(coordinator, base);
+  take_names(coordinator, base);
   const auto& pairs = coordinator.options.pairs;
   std::vector<Pair> meetings;
   for (const auto [from, to] : pairs) {

@@ -51,11 +51,11 @@ void Report::note(const std::string& text) const {
     say(text);
 }
 
-void Report::error(const std::string& text) const {
-  if (_events)
-    emit({{"event", "error"}, {"text", text}});
-  else
-    say(text);
+void Report::error(const std::string& text, const std::vector<std::string>& hosts) const {
+  if (!_events) return say(text);
+  nlohmann::json event{{"event", "error"}, {"text", text}};
+  if (!hosts.empty()) event["hosts"] = hosts;
+  emit(event);
 }
 
 void Report::step(const Step& step) const {

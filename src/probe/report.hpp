@@ -4,6 +4,7 @@
 #include "probe/journal.hpp"
 
 #include <string>
+#include <vector>
 
 /// The probe's output: text on standard error for people, or JSON lines on standard output for
 /// programs.
@@ -23,7 +24,8 @@ public:
   void progress(const std::string& phase, std::size_t done, std::size_t total);
   /// Reports one sentence about what was found or not done.
   void note(const std::string& text) const;
-  void error(const std::string& text) const;
+  /// Reports why the probe failed; if it has other hosts than expected, what these call themselves.
+  void error(const std::string& text, const std::vector<std::string>& hosts = {}) const;
   /// Reports the result of a job; for programs only, to resume from.
   void step(const Step& step) const;
   void network(const network::Network& network) const;

@@ -1,6 +1,7 @@
 #include "units/whole_file.hpp"
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <sys/stat.h>
@@ -66,7 +67,10 @@ SurvivesFileLimit::~SurvivesFileLimit() {
 }
 
 WholeFile::WholeFile(const std::string& path) : _path(path), _target(real_path(path)) {
-  if (!is_device(_target)) _temporary = _target + "." + std::to_string(getpid()) + ".new";
+  // Machines that share the folder may have a process of the same number.
+  std::uint64_t unique = 0;
+  if (getentropy(&unique, sizeof unique) != 0) unique = static_cast<std::uint64_t>(getpid());
+  if (!is_device(_target)) _temporary = _target + "." + std::to_string(unique) + ".new";
   _file = std::fopen((_temporary.empty() ? _target : _temporary).c_str(), "wb");
   note_error(_file != nullptr);
 }

@@ -118,12 +118,26 @@ def adds_library(probe: Probe, folder: Path) -> None:
     for unchanged in ("hosts", "latency", "bandwidth", "sites"):
         assert after[unchanged] == before[unchanged]
 
-    before["hosts"][0]["name"] = "elsewhere"
+    own = [host["name"] for host in before["hosts"]]
     before["sites"] = before["trunks"] = []
-    base.write_text(json.dumps(before))
+    rename_first(before, base, f"{own[0].upper()}.example.org")
+    result = probe.run(*arguments)
+    assert result.returncode == 0, result.stderr
+    assert [host["name"] for host in json.loads(output.read_text())["hosts"]] == own
+
+    rename_first(before, base, "elsewhere")
     result = probe.run(*arguments)
     assert result.returncode != 0
     assert "the hosts are not those of" in result.stderr, result.stderr
+    result = probe.run(*arguments, "--events", "--hosts", "here,b,c", "--pairs", "0-1")
+    errors = [json.loads(line) for line in result.stdout.splitlines() if '"error"' in line]
+    expected = f"host here calls itself {own[0]}, not elsewhere"
+    assert errors == [{"event": "error", "text": expected, "hosts": own}], errors
+
+
+def rename_first(network: dict[str, Any], path: Path, name: str) -> None:
+    network["hosts"][0]["name"] = name
+    path.write_text(json.dumps(network))
 
 
 def resumes(probe: Probe, folder: Path) -> None:

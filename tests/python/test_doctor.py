@@ -1,5 +1,6 @@
 """What `thalweg doctor` says of TCP's buffers."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +42,15 @@ def test_small_buffers_get_the_line_that_mends_them(net: Network, tmp_path: Path
 
 def test_unreadable_settings_are_said(net: Network, tmp_path: Path) -> None:
     assert [f.state for f in doctor.buffers(net, tmp_path)] == ["note", "note"]
+
+
+def test_libraries_are_called_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    launcher = tmp_path / "mpirun"
+    launcher.write_text("#!/bin/sh\necho 'Intel(R) MPI Library, Version 2021.12'\n")
+    launcher.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    found = list(doctor.mpi(list(doctor.mpi_libraries())))
+    assert found[0].name == "Intel MPI 2021.12"
 
 
 def test_hosts_without_latency_need_no_buffers(tmp_path: Path) -> None:

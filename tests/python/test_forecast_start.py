@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from thalweg import drift, knowledge, paths, sampling, weather
+from thalweg import drift, knowledge, paths, sampling, suspicion, weather
 from thalweg import network as networks
 from thalweg.caution import USUAL, Caution
 from thalweg.errors import UserError
@@ -115,7 +115,7 @@ def test_the_copy_is_made_anew_in_its_place_when_the_file_was(path: Path) -> Non
 def test_a_forecast_that_is_not_sure_changes_nothing(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    measured(knowledge.ENOUGH - 1, slow)
+    measured(suspicion.ENOUGH - 1, slow)
     assert knowledge.network(HOSTS, LAUNCHER, OFF).network == path
     measured(192, lambda noise: 6e6 * math.exp(noise.uniform(-1, 1)))
     assert knowledge.network(HOSTS, LAUNCHER, OFF).network == path

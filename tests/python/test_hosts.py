@@ -32,6 +32,13 @@ def test_lists(text: str, expected: list[Host]) -> None:
     assert parse(text) == expected
 
 
+def test_a_host_may_be_called_as_a_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("node1").write_text("other\n")
+    assert parse("node1") == [Host("node1")]
+    assert parse("./node1") == [Host("other")]
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from test_changes import CAUSE, CHANGE
 
-from thalweg import kept_network
+from thalweg import inputs, kept_network
 from thalweg import network as networks
 from thalweg.cli import main
 from thalweg.errors import UserError
@@ -94,6 +94,20 @@ def test_a_kept_network_has_what_the_causes_say_and_its_history(tmp_path: Path) 
     assert after.latency[2, 0] == pytest.approx(0.003)
     assert after.latency[0, 2] == pytest.approx(0.001)
     assert "a run found: bandwidth of the egress of host1" in after.measured_with
+
+
+def test_the_network_of_a_scenario_is_kept(tmp_path: Path) -> None:
+    assert kept_network.keep_network(Path("two-sites"), None, tmp_path / "after.json") == []
+    after = networks.read(tmp_path / "after.json")
+    assert networks.to_json(after) == networks.to_json(inputs.network(Path("two-sites")))
+
+
+def test_a_network_that_can_not_be_read_is_said_before_the_run(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"network none\.json: No such file"):
+        kept_network.check_options(
+            tmp_path / "kept.json", adapts=True, races=True, recorded=True,
+            network=Path("none.json"), has_plan=False,
+        )  # fmt: skip
 
 
 def test_a_network_of_other_hosts_is_refused() -> None:

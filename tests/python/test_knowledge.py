@@ -245,9 +245,101 @@ def test_a_known_network_that_became_another_is_measured_anew(
 
 def test_thresholds() -> None:
     assert check_threshold("20%") == pytest.approx(0.2)
+    assert check_threshold("0.2%") == pytest.approx(0.002)
+    assert check_threshold("20") == pytest.approx(0.2)
+    for unclear in ("0.2", "0.99"):
+        with pytest.raises(UserError, match=f"{unclear}: may be {unclear} % or "):
+            check_threshold(unclear)
     for bad in ("0%", "x", "-1%", "nan%"):
         with pytest.raises(UserError, match="percentage"):
             check_threshold(bad)
+
+
+RENAMED = ["a", "b", "c", "rebuilt"]
+
+
+@pytest.fixture
+def rebuilt(prober: list[Path], monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Lets the host listed as d be another one, which the probe notices if others are expected."""
+    measure = probe.run
+
+    def run(
+        hosts: list[Host], path: Path, launcher: Launcher, base: Path | None = None, **_: Any
+    ) -> None:
+        host_names.remember([host.name for host in hosts], RENAMED)
+        if base:
+            raise probe.OtherHostsError("host d calls itself rebuilt, not d")
+        measure(hosts, path, launcher)
+        net = networks.read(path)
+        net.hosts = [networks.Host(name) for name in RENAMED]
+        networks.write(net, path)
+
+    def sample(*_: object, **__: object) -> Entry:
+        run(HOSTS, Path(), LAUNCHER, base=Path("base"))
+        raise AssertionError
+
+    monkeypatch.setattr(probe, "run", run)
+    monkeypatch.setattr(sampling, "sample", sample)
+    return prober
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_hosts_that_were_replaced_are_measured_anew(
+    flavour: str, rebuilt: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(network())
+    launcher = Launcher(Path("/bin/mpirun"), flavour, "4.1")
+    new = paths.network(RENAMED)
+    assert knowledge.network(HOSTS, launcher) == knowledge.Known(new, quick=True)
+    assert "calls itself rebuilt, not d" in " ".join(capsys.readouterr().err.split())
+    assert len(rebuilt) == 1
+    assert knowledge.network(HOSTS, LAUNCHER, Caution(verify="off")).network == new
+
+
+def test_a_file_of_hosts_that_were_replaced_is_not_used(
+    rebuilt: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = given(tmp_path, network())
+    known = knowledge.given(path, HOSTS, LAUNCHER, USUAL)
+    assert known == knowledge.Known(paths.network(RENAMED), quick=True)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "doesn't fit: host d calls itself rebuilt" in said and "`--verify off`" in said
+
+
+def large(hosts: int, rate: float = 10e6) -> Network:
+    return Network.from_classes(
+        [networks.Host(f"n{host}", 10e6, 10e6) for host in range(hosts)], [0] * hosts,
+        np.array([[1e-3]]), np.array([[rate]]),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("rate", [10e6, 30e6])
+def test_of_a_file_of_very_many_hosts_the_listed_ones_are_verified(
+    rate: float, sampler: Sampler, prober: list[Path], tmp_path: Path
+) -> None:
+    sampler.truth.hosts = [networks.Host(name) for name in NAMES]
+    net = large(9000, rate)
+    net.hosts = [*sampler.truth.hosts, *net.hosts[4:]]
+    sampler.truth.bandwidth[:] = 10e6
+    sampler.truth.latency[:] = 1e-3
+    path = given(tmp_path, net)
+    known = knowledge.given(path, HOSTS, LAUNCHER, USUAL)
+    assert sampler.asked and all(pair < (4, 4) for pair in sampler.asked[0])
+    assert (known.network == path) == (rate == 10e6)
+    if rate != 10e6:
+        copy = networks.read(known.network)
+        assert [host.name for host in copy.hosts] == NAMES
+        assert copy.bandwidth[0, 1] == 10e6
+
+
+def test_more_hosts_than_can_be_verified_are_planned_for(
+    sampler: Sampler, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = given(tmp_path, net := large(8200))
+    listed = [Host(host.name) for host in net.hosts]
+    assert knowledge.given(path, listed, LAUNCHER, USUAL) == knowledge.Known(path)
+    assert "the network isn't verified" in capsys.readouterr().err
+    assert sampler.asked == []
 
 
 ALIASES = [Host(f"alias-{name}") for name in NAMES]

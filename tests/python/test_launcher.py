@@ -19,7 +19,8 @@ ORDER = Order(["-hosts", "a:2,b:1"])
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
         "PRTE_MCA_plm_ssh_agent", "OMPI_MCA_plm_rsh_agent", "HYDRA_LAUNCHER_EXEC", "HYDRA_LAUNCHER",
-        "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID",
+        "I_MPI_HYDRA_BOOTSTRAP", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE",
+        "OAR_NODEFILE", "COBALT_NODEFILE", "SLURM_JOB_NODELIST",
     ):  # fmt: skip
         monkeypatch.delenv(name, raising=False)
 
@@ -194,10 +195,18 @@ def test_nothing_to_reach_on_this_machine_or_under_a_batch_system(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert OPENMPI.reach("localhost", 7) is None
-    monkeypatch.setenv("SLURM_JOB_ID", "1")
-    assert OPENMPI.reach("far", 7) is None
-    monkeypatch.setenv("HYDRA_LAUNCHER", "slurm")
-    assert MPICH.reach("far", 7) is None
+    with monkeypatch.context() as job:
+        job.setenv("SLURM_JOB_ID", "1")
+        assert OPENMPI.reach("far", 7) is None
+    for variable in ("PE_HOSTFILE", "OAR_NODEFILE", "COBALT_NODEFILE"):
+        with monkeypatch.context() as job:
+            job.setenv(variable, "/hosts")
+            assert OPENMPI.reach("far", 7) is None
+            assert MPICH.reach("far", 7) is None
+    for variable in ("HYDRA_LAUNCHER", "I_MPI_HYDRA_BOOTSTRAP"):
+        with monkeypatch.context() as job:
+            job.setenv(variable, "slurm")
+            assert MPICH.reach("far", 7) is None
 
 
 @pytest.mark.parametrize("folder", ["lib", "lib64", "lib/release"])

@@ -13,7 +13,7 @@ import pytest
 from recorded import small_tree
 
 from thalweg import network as networks
-from thalweg import probe, weather
+from thalweg import probe, sampling, weather
 from thalweg.cli import main
 from thalweg.errors import UserError
 from thalweg.files import write_whole
@@ -272,10 +272,45 @@ def test_a_measured_network_that_cannot_be_written_is_not_lost(
 # Files -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("cause", [full, read_only])
+def test_notes_on_the_cache_say_how_another_is_named(
+    cause: Callable[[Path], contextlib.AbstractContextManager[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    pair = networks.even_network(2, 1e-3, 1e7)
+    launcher = Launcher(tmp_path / "mpirun", "openmpi", "4.1.4")
+    (tmp_path / "thalweg").mkdir()
+    with cause(tmp_path / "thalweg"):
+        weather.add(["host0", "host1"], weather.of_network(pair, 1e9))
+        with pytest.raises(UserError, match="XDG_CACHE_HOME"):
+            sampling.sample(pair, [(0, 1)], launcher)
+    assert "XDG_CACHE_HOME" in capsys.readouterr().err
+
+
 def test_a_file_may_have_the_longest_name(tmp_path: Path) -> None:
     path = tmp_path / ("n" * 255)
     write_whole(path, "text")
     assert path.read_text() == "text"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_machines_with_processes_of_one_number_may_write_a_file_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, sync = tmp_path / "file", os.fsync
+
+    def write_another(file: int) -> None:
+        monkeypatch.setattr(os, "fsync", sync)
+        write_whole(path, "other")
+        assert path.read_text() == "other"
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", write_another)
+    write_whole(path, "own")
+    assert path.read_text() == "own"
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -333,6 +333,7 @@ def test_what_isnt_there_cant_be_explained(
         (["plan", "reduce", "--schedule", "it.json"], "is of a bcast, not of a reduce"),
         (["plan", "-n", "5", "--schedule", "it.json"], "is for 6 ranks, but the hosts have 5"),
         (["plan", "--schedule", "it.json", "--schedule", "it.json", "--draw", "x.svg"], "once"),
+        (["plan", "--schedule", "it.json", "--schedule", "it.json", "--write-tree", "t"], "once"),
         (["plan", "--schedule", "bad.json"], "schedule bad.json: step 4, 4 -> 5: register 0"),
     ],
 )

@@ -67,6 +67,23 @@ def test_nothing_is_written_after_an_error_and_the_error_is_passed_on(stage: Pat
     assert not (stage / "net.json").exists()
 
 
+@pytest.mark.usefixtures("own_cache")
+def test_names_of_other_hosts_than_expected_are_kept(stage: Path) -> None:
+    text = "host a calls itself new, not a"
+    error = json.dumps({"event": "error", "text": text, "hosts": ["new", "b"]})
+    with pytest.raises(probe.OtherHostsError, match=f"^{text}$"):
+        probe.run(HOSTS, stage / "net.json", launcher_that(stage, say(STARTED + error)))
+    assert host_names.own(["a", "b"]) == ["new", "b"]
+
+
+def test_after_a_hurried_probe_unreachable_hosts_are_added_to_its_error(stage: Path) -> None:
+    hosts, launcher = [Host("a"), Host("gone1")], launcher_that(stage, "echo no room >&2; exit 3")
+    with pytest.raises(
+        UserError, match=r"status 3.*no room; host gone1 can't be reached: No route"
+    ):
+        probe.run(hosts, stage / "net.json", launcher, hurried=True)
+
+
 def test_hosts_that_cannot_be_reached_are_all_named(stage: Path) -> None:
     hosts = [Host("a"), Host("gone1"), Host("asleep1"), Host("gone2")]
     with pytest.raises(UserError) as error:

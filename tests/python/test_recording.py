@@ -181,7 +181,20 @@ def test_a_folder_is_emptied_of_the_record_before(recorder: Path, tmp_path: Path
         (folder / name).write_text("{}")
     run(recorder, "--record", str(folder))
     left = {path.name for path in folder.iterdir()}
-    assert left == {"run.json", "plan.bin", "mine.txt"}
+    assert left == {"run.json", "plan.bin", "summary.json", "mine.txt"}
+
+
+def test_a_network_and_a_plan_of_the_record_before_stay(recorder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "it"
+    network = tmp_path / "net.json"
+    network.write_text("{}")
+    run(recorder, "--record", str(folder), "--network", str(network))
+    plan = (folder / "plan.bin").read_bytes()
+    words = ["run", "-n", "2", "-H", "a,b", "--launcher", str(recorder), "--record", str(folder)]
+    words += ["--network", str(folder / "network.json"), "--plan", str(folder / "plan.bin")]
+    assert main([*words, "./app"]) == 7
+    assert (folder / "network.json").read_text() == "{}"
+    assert (folder / "plan.bin").read_bytes() == plan
 
 
 def test_what_was_never_described_says_how_it_ended(launcher: Path, tmp_path: Path) -> None:  # noqa: F811

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from thalweg import network as networks
-from thalweg import planner, planning, preparation, races
+from thalweg import planner, planning, preparation, races, run_summary
 from thalweg.cli import main
 from thalweg.commands import run
 from thalweg.errors import UserError
@@ -25,7 +25,10 @@ LAUNCHER = """#!/bin/bash
 if [[ $1 == --version ]]; then echo "mpirun (Open MPI) 4.1.4"; exit; fi
 printf '%s\\n' "$@" >"$(dirname "$0")/arguments"
 for word in "$@"; do
-  [[ $word == THALWEG_SUMMARY=* ]] && cp "$(dirname "$0")/summary.json" "${word#*=}"
+  case $word in
+    THALWEG_SUMMARY=*) cp "$(dirname "$0")/summary.json" "${word#*=}";;
+    THALWEG_RECORD=* | THALWEG_TRACE=*) cp "$(dirname "$0")/summary.json" "${word#*=}/";;
+  esac
 done
 echo from the program
 exit 7
@@ -119,6 +122,65 @@ def test_run_with_json_leaves_standard_output_to_it(
     assert result["plan"] == str(plan)
     assert result["summary"] == SUMMARY
     assert "from the program" in said.err
+
+
+@pytest.mark.parametrize("seen", ["--record", "--trace", ""])
+def test_the_summary_is_read_where_rank_0_of_another_machine_could_write_it(
+    launcher: Path, seen: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(launcher.with_name("cache")))
+    told: list[object] = []
+    monkeypatch.setattr(races, "keep", lambda _plan, summary, _ranks: told.append(summary))
+    folder = launcher.with_name("folder")
+    options = [seen, str(folder)] if seen else []
+    options += ["--no-record"] * (seen == "--trace")
+    words = ["run", "-n", "2", "-H", "far1,far2", "--launcher", str(launcher), *options]
+    assert main([*words, "--plan", str(plan_beside(launcher)), "./app"]) == 7
+    assert "THALWEG_SUMMARY" not in launcher.with_name("arguments").read_text()
+    assert "bcast: 12 planned" in capfd.readouterr().err
+    assert told == [SUMMARY]
+
+
+def test_ranks_on_this_machine_write_the_summary_for_us(launcher: Path) -> None:
+    words = ["run", "-n", "2", "-H", "localhost,far", "--launcher", str(launcher)]
+    assert main([*words, "--plan", str(plan_beside(launcher)), "./app"]) == 7
+    assert "THALWEG_SUMMARY" in launcher.with_name("arguments").read_text()
+
+
+def test_the_summary_of_an_earlier_run_is_not_taken_for_this_ones(tmp_path: Path) -> None:
+    (old := tmp_path / "old.json").write_text('{"run": 1}')
+    expected = run_summary.Expected([tmp_path / "never.json", old])
+    assert expected.read() is None
+    (tmp_path / "next").write_text('{"run": 2}')
+    (tmp_path / "next").replace(old)
+    assert expected.read() == {"run": 2}
+
+
+def test_events_are_kept_in_a_trace_without_a_record(launcher: Path) -> None:
+    trace = launcher.with_name("trace")
+    words = ["run", "-n", "2", "--launcher", str(launcher), "--no-record", "--events", "64MB"]
+    assert main([*words, "--trace", str(trace), "./app"]) == 7
+    assert "THALWEG_EVENTS=64MB" in launcher.with_name("arguments").read_text().splitlines()
+
+
+def test_a_network_that_is_not_there_is_noticed_on_one_host(
+    launcher: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", "-n", "2", "-H", "a:2", "--launcher", str(launcher)]
+    assert main([*words, "--network", "/none.json", "./app"]) == 2
+    assert "network /none.json: No such file" in capsys.readouterr().err
+
+
+def test_options_that_name_different_libraries_are_refused(
+    launcher: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["run", "-n", "2", "--launcher", str(launcher), "--mpi"]
+    assert main([*words, "openmpi", "./app"]) == 7
+    assert main([*words, "mpich", "./app"]) == 2
+    assert "is of Open MPI 4.1.4, not of --mpi mpich" in " ".join(capsys.readouterr().err.split())
+    monkeypatch.setattr("thalweg.launcher.library_of", lambda _: Path("/lib/libmpi.so.12"))
+    assert main([*words, "openmpi", "true"]) == 2
+    assert "true is linked with another MPI library" in " ".join(capsys.readouterr().err.split())
 
 
 def test_trace_folder_is_made_and_named(launcher: Path) -> None:
@@ -427,9 +489,9 @@ def test_slots_of_a_slurm_job(counts: dict[str, str], slots: list[int]) -> None:
 
 
 def test_a_summary_that_says_why_all_is_native() -> None:
-    assert run.summary_line(None).startswith("no summary")
-    assert run.summary_line({"everything_native": "no-plan"}) == "everything was native: no-plan"
-    assert run.summary_line({"everything_native": "", "collectives": {}}).startswith("no collect")
+    assert run_summary.line(None).startswith("no summary")
+    assert run_summary.line({"everything_native": "no-plan"}) == "everything was native: no-plan"
+    assert run_summary.line({"everything_native": "", "collectives": {}}).startswith("no collect")
 
 
 def test_a_summary_with_nonblocking_calls() -> None:
@@ -443,17 +505,17 @@ def test_a_summary_with_nonblocking_calls() -> None:
         },
     }
     expected = "bcast: 1 planned (2 s); nonblocking bcast: 3 planned, 1 native (not-set-up)"
-    assert run.summary_line(summary) == expected
+    assert run_summary.line(summary) == expected
 
 
 def test_a_summary_is_in_the_networks_own_time() -> None:
     compared = {"seconds": 4, "native": 3, "limit": 0.5}
     planned = {"calls": 2, "seconds": 4, "compared": compared}
     summary = {"collectives": {"alltoall": {"planned": planned}}}
-    assert run.summary_line(summary | {"dilation": 4}) == (
+    assert run_summary.line(summary | {"dilation": 4}) == (
         "alltoall: 2 planned (1 s; native 3 s, saved 2 s; 50 % of the limit)"
     )
-    assert "native 3 s, waiting included; 12 %" in run.summary_line(summary)
+    assert "native 3 s, waiting included; 12 %" in run_summary.line(summary)
 
 
 @pytest.mark.parametrize(
@@ -471,7 +533,7 @@ def test_calls_that_ranks_may_leave_early_are_not_compared() -> None:
     planned = {"calls": 100, "seconds": 0.002, "compared": compared}
     for name in ("bcast", "reduce", "gather", "scatter", "scan", "exscan"):
         summary = {"collectives": {name: {"planned": planned}}}
-        assert run.summary_line(summary) == f"{name}: 100 planned (2 ms)"
+        assert run_summary.line(summary) == f"{name}: 100 planned (2 ms)"
 
 
 def test_a_limit_may_not_be_known() -> None:
@@ -479,7 +541,7 @@ def test_a_limit_may_not_be_known() -> None:
     planned = {"calls": 2, "seconds": 2, "compared": compared}
     summary = {"collectives": {"barrier": {"planned": planned}}}
     expected = "barrier: 2 planned (2 s; for 1 s of it native 3 s, saved 2 s)"
-    assert run.summary_line(summary) == expected
+    assert run_summary.line(summary) == expected
 
 
 def imported_by_run(launcher: Path, *options: str) -> tuple[set[str], set[str]]:

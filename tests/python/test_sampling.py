@@ -1,10 +1,15 @@
 """Which pairs a short sample measures."""
 
+from collections.abc import Iterable
+
+import numpy as np
 import pytest
 from four_hosts import network
 
 from thalweg import network as networks
 from thalweg import sampling
+from thalweg.errors import UserError
+from thalweg.network import Network
 
 
 @pytest.mark.parametrize("hosts", [1, 2, 3, 16, 200])
@@ -16,3 +21,35 @@ def test_telling_pairs_are_few_and_different(hosts: int) -> None:
     assert (len(pairs) > 0) == (hosts > 1)
     assert {(0, 2), (0, 3), (1, 2), (1, 3)} & set(sampling.telling_pairs(network()))
     assert set(sampling.telling_pairs(network(), among={0, 2})) == {(0, 2), (2, 0)}
+
+
+def test_once_enough_pairs_are_chosen_no_more_hosts_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked_at: list[int] = []
+    least = sampling._least
+
+    def counted(hosts: Iterable[int], used: np.ndarray[tuple[int], np.dtype[np.int_]]) -> list[int]:
+        looked_at.append(1)
+        return least(hosts, used)
+
+    monkeypatch.setattr(sampling, "_least", counted)
+    sampling.telling_pairs(networks.even_network(200, 1e-3, 1e7))
+    assert len(looked_at) <= 2 * sampling.TELLING
+
+
+def test_the_part_of_a_network_has_its_ports_trunks_and_sites() -> None:
+    part = sampling.part(network(), [1, 2])
+    assert [(host.name, host.egress) for host in part.hosts] == [("b", 10e6), ("c", 10e6)]
+    assert part.bandwidth[0, 1] == 5e6 and part.latency[1, 0] == 10e-3
+    assert [(trunk.from_, trunk.to, trunk.capacity) for trunk in part.trunks] == [([0], [1], 8e6)]
+    assert part.sites == [[0], [1]]
+    assert sampling.part(network(), [0, 1]).trunks == []
+    networks.validate(part)
+
+
+def test_very_many_hosts_are_an_error_that_is_said() -> None:
+    hosts = [networks.Host(f"n{host}") for host in range(8200)]
+    net = Network.from_classes(hosts, [0] * len(hosts), np.array([[1e-3]]), np.array([[1e7]]))
+    with pytest.raises(UserError, match="8192 hosts"):
+        sampling.telling_pairs(net, among={0, 1})

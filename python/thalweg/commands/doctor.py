@@ -46,9 +46,8 @@ class Finding:
 class Mpi:
     """An MPI library, found through its launcher."""
 
-    flavour: str
-    """"openmpi" or "mpich": which ABI, hence which runtime library."""
-    version: str
+    name: str
+    """With its version: "Open MPI 4.1.4"."""
     launcher: str
     library: str
     """Path of libmpi; empty if it wasn't found."""
@@ -150,7 +149,7 @@ def mpi_libraries() -> Iterator[Mpi]:
         seen.add((found.flavour, found.version))
         library = find_library(found.flavour, found.path.resolve())
         runtime, problem = try_runtime(found.flavour, library)
-        yield Mpi(found.flavour, found.version, str(found.path), library, runtime, problem)
+        yield Mpi(found.name, str(found.path), library, runtime, problem)
 
 
 def find_library(flavour: str, beside: Path) -> str:
@@ -198,9 +197,8 @@ def mpi(libraries: list[Mpi]) -> Iterator[Finding]:
             "apt install openmpi-bin, or put your MPI's bin folder on the PATH",
         )
     for library in libraries:
-        name = f"{launcher.FLAVOURS[library.flavour]} {library.version}"
         found = f"{library.launcher}, {library.library or 'libmpi not found'}"
-        yield Finding("MPI", name, "ok" if library.library else "note", found)
+        yield Finding("MPI", library.name, "ok" if library.library else "note", found)
         if library.problem:
             yield Finding("MPI", "  runtime", "missing", library.runtime, library.problem)
         else:

@@ -115,21 +115,26 @@ def command(
     name = said_once(collective, collective_option, "collective")
     length = said_once(size, size_option, "size")
     if schedule:
-        if length:
-            raise UserError("a schedule file says its size: leave out SIZE, or --schedule")
+        if length or root or tree or sizes:
+            raise UserError(
+                "a schedule file says its size, its root and who sends what: leave out SIZE, "
+                "--root, --tree and --sizes, or --schedule"
+            )
         return run_schedules(question, schedule, name, outputs, json=json)
     if sizes:
-        if not (tree and name) or length or draw or export or write_tree:
+        if not (tree and name) or length or root or draw or export or write_tree:
             raise UserError(
-                "--sizes says where a table takes the --tree of a collective: name both"
+                "--sizes says where a table takes the --tree of a collective: name both, and leave "
+                "out what is of a single plan"
             )
         by_hand = ByHand(tree, name, sizes)
         return run_table(question, output, by_hand, json=json)
     if name is not None:
         return run_one(question, name, length or "1MB", root, outputs, tree, json=json)
-    if draw or export or tree or write_tree:
+    if length or root or draw or export or tree or write_tree:
         raise UserError(
-            "a drawing, a schedule or a tree is of one collective: name it, as in bcast 8MB"
+            "a size, a root, a drawing, a schedule or a tree is of one collective: name it, as in "
+            "bcast 8MB"
         )
     return run_table(question, output, json=json)
 
@@ -213,8 +218,8 @@ def run_schedules(
     """Verifies and predicts schedules made elsewhere, and writes them to a plan file."""
     setting = question.answerable()
     found = [_given(setting, file, collective) for file in files]
-    if len(found) > 1 and (outputs.drawing or outputs.schedule):
-        raise UserError("--draw and --export are for one plan: give --schedule once")
+    if len(found) > 1 and (outputs.drawing or outputs.schedule or outputs.tree):
+        raise UserError("--draw, --export and --write-tree are for one plan: give --schedule once")
     written = outputs.written()
     if len(found) == 1:
         outputs.write(found[0])

@@ -6,7 +6,6 @@ only.
 """
 
 import contextlib
-import json as json_format
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -15,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from thalweg import console
+from thalweg import console, run_summary
 from thalweg.caution import Caution, check_threshold
-from thalweg.collective_names import ends_together
 from thalweg.errors import UserError
 from thalweg.files import make_output_folder, temporary_folder, write_error
+from thalweg.hosts import is_this_machine
 from thalweg.launcher import start_error
 from thalweg.options import (
     Adapt,
@@ -46,7 +45,6 @@ from thalweg.options import (
     VerifyNetwork,
 )
 from thalweg.preparation import Preparation, Request, prepare
-from thalweg.printable import duration
 from thalweg.signals import PassedOn
 
 if TYPE_CHECKING:
@@ -103,9 +101,10 @@ def command(
             adapts=adapt == "on",
             races=race == "on",
             recorded=trace is not None or not no_record,
-            knows_network=network is not None or plan is None,
+            network=network,
+            has_plan=plan is not None,
         )
-    wanted = _wanted_folder(record, no_record, events)
+    wanted = _wanted_folder(record, no_record, None if trace else events)
     if ":" in program:
         raise UserError(
             "a run has one program: ':' joins several; start them by mpirun with what `thalweg "
@@ -119,14 +118,16 @@ def command(
     )
     prepared = prepare(request, program)
     if trace:
-        make_output_folder(trace, f"trace folder {trace}", "summary.json")
+        make_output_folder(trace, f"trace folder {trace}", run_summary.FILE)
     always = events is not None or watch
     recording = None if no_record else begin_recording(wanted, prepared, program, always=always)
     with temporary_folder() as folder:
-        summary_file = folder / "summary.json"
+        others = [each for each in (recording and recording.folder, trace) if each]
+        own_file = _own_summary(folder, others, prepared.placement[0])
+        expected = run_summary.Expected(each / run_summary.FILE for each in (folder, *others))
         variables = prepared.environment(
             trace=trace,
-            summary=summary_file,
+            summary=own_file,
             record=recording.folder if recording else None,
             events=events,
             race=race == "on",
@@ -143,7 +144,7 @@ def command(
             wisdom.forget()
         with _watching(recording if watch else None):
             status = launch(words, output=sys.stderr if json else None)
-        summary = read_summary(summary_file)
+        summary = expected.read()
     came_of_it = None
     if recording:
         with _status_stands():
@@ -164,13 +165,20 @@ def command(
         )
     elif variables:
         with _status_stands():
-            console.note(summary_line(summary))
+            console.note(run_summary.line(summary))
             if came_of_it:
                 console.note(came_of_it)
     if adapt == "on":
         with _status_stands():
             _follow_network(prepared, summary, keep_network)
     return status
+
+
+def _own_summary(folder: Path, others: Sequence[Path], first_host: str) -> Path | None:
+    """Returns the summary's file in a temporary folder. None if it will be in others, and world
+    rank 0 is on another machine, where it can't write into ours."""
+    is_needed = not others or is_this_machine(first_host)
+    return folder / run_summary.FILE if is_needed else None
 
 
 @contextlib.contextmanager
@@ -267,7 +275,9 @@ def _keep_time(prepared: Preparation, run: "Run", *, bound: bool) -> None:
 def _wanted_folder(record: Path | None, no_record: bool, events: str | None) -> Path | None:
     """Checks the options of recording. Raises UserError for those that contradict each other."""
     if no_record and (record or events):
-        raise UserError("--no-record and --record or --events are given; leave out one")
+        raise UserError(
+            "--no-record is given, and --record or, without --trace, --events; leave out one"
+        )
     if events and events != "all":
         from thalweg.units import parse_size
 
@@ -324,77 +334,6 @@ def launch(command: Sequence[str], output: TextIO | None = None) -> int:
             signals.to(process)
             status = process.wait()
     return status if status >= 0 else 128 - status
-
-
-def read_summary(file: Path) -> dict[str, Any] | None:
-    """Reads world rank 0's summary; None if it ran on another machine, or not to its end."""
-    try:
-        found: dict[str, Any] = json_format.loads(file.read_text())
-    except (OSError, ValueError):
-        return None
-    return found
-
-
-def summary_line(summary: dict[str, Any] | None) -> str:
-    """Returns planned and native calls of each collective, with reasons, in one line.
-
-    Times are in the network's own time, as predictions are.
-    """
-    if summary is None:
-        return "no summary: world rank 0 ended early, or its files can't be seen from here"
-    if reason := summary.get("everything_native"):
-        return f"everything was native: {reason}"
-    from thalweg import changes, races, record
-
-    dilation = record.dilation_of(summary)
-    parts = [
-        _counts(name, counts, _gain(name, counts.get("planned", {}), dilation))
-        for name, counts in summary["collectives"].items()
-    ]
-    # Their times overlap, also with the program's own work: sums would say nothing.
-    parts += [
-        _counts(f"nonblocking {name}", counts)
-        for name, counts in summary.get("nonblocking", {}).items()
-    ]
-    if raced := races.line(summary):
-        parts.append(raced)
-    if changed := changes.line(summary):
-        parts.append(changed)
-    return "; ".join(parts) or "no collectives that Thalweg plans were called"
-
-
-def _counts(name: str, counts: dict[str, Any], gain: str = "") -> str:
-    """Returns text such as "bcast: 12 planned (400 ms), 3 native (single-host)"."""
-    parts = []
-    if calls := counts.get("planned", {}).get("calls", 0):
-        parts.append(f"{calls} planned{gain}")
-    native = {reason: count["calls"] for reason, count in counts.get("native", {}).items()}
-    if total := sum(native.values()):
-        parts.append(f"{total} native ({', '.join(sorted(native, key=lambda r: -native[r]))})")
-    return f"{name}: {', '.join(parts)}"
-
-
-def _gain(name: str, planned: dict[str, Any], dilation: float) -> str:
-    """Returns text such as " (1.2 s; native 2 s, saved 800 ms; 50 % of the limit)".
-
-    The time is rank 0's. It is compared with predictions, which are of whole calls, only where no
-    rank leaves a call before all have entered it.
-    """
-    if "seconds" not in planned:
-        return ""
-    spent = planned["seconds"] / dilation
-    parts = [duration(spent)]
-    compared = planned.get("compared")
-    if compared and ends_together(name):
-        taken, native, limit = compared["seconds"] / dilation, compared["native"], compared["limit"]
-        part = f"for {duration(taken)} of it " if taken < 0.99 * spent else ""
-        saved = f"saved {duration(native - taken)}"
-        parts.append(
-            f"{part}native {duration(native)}, {saved if taken <= native else 'waiting included'}"
-        )
-        if taken > 0 and limit is not None:
-            parts.append(f"{100 * limit / taken:.0f} % of the limit")
-    return f" ({'; '.join(parts)})"
 
 
 def _text(path: Path | None) -> str | None:

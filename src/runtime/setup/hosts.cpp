@@ -3,31 +3,8 @@
 #include "units/index.hpp"
 
 #include <algorithm>
-#include <unordered_map>
 
 namespace thalweg::runtime {
-namespace {
-
-std::string without_domain(const std::string& name) { return name.substr(0, name.find('.')); }
-
-} // namespace
-
-network::Placement place(const std::vector<std::string>& names, const network::Network& network) {
-  // The full name wins over the short one, which may belong to several hosts.
-  std::unordered_map<std::string, network::HostId> ids;
-  for (network::HostId id = 0; id < network.size(); ++id)
-    ids.emplace(without_domain(network.hosts[static_cast<std::size_t>(id)].name), id);
-  for (network::HostId id = 0; id < network.size(); ++id)
-    ids[network.hosts[static_cast<std::size_t>(id)].name] = id;
-  network::Placement placement;
-  for (const std::string& name : names) {
-    auto found = ids.find(name);
-    if (found == ids.end()) found = ids.find(without_domain(name));
-    placement.push_back(found != ids.end() ? found->second : network::no_host);
-  }
-  return placement;
-}
-
 std::string misplacement(const planner::PlanFile& plan, const network::Placement& placement) {
   const network::Placement* expected = nullptr;
   for (const planner::Table& table : plan.tables) {

@@ -8,10 +8,6 @@
 
 namespace thalweg::runtime {
 
-/// Returns the host of each rank by its name, found in the network with or without its domain;
-/// no_host if it isn't there.
-network::Placement place(const std::vector<std::string>& names, const network::Network& network);
-
 /// Says which rank isn't where the plan expects it; empty if a table is for this placement, or if
 /// none is for so many ranks. O(tables * ranks).
 std::string misplacement(const planner::PlanFile& plan, const network::Placement& placement);

@@ -1,5 +1,6 @@
 #include "runtime/setup/plan.hpp"
 
+#include "network/host_names.hpp"
 #include "runtime/choose/plan_copy.hpp"
 #include "runtime/mpi/process.hpp"
 #include "runtime/setup/hosts.hpp"

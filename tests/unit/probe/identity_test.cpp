@@ -40,6 +40,20 @@ TEST_CASE("two machines of one name are refused") {
   CHECK_THROWS_WITH(host_names(hosts, listed, false), doctest::Contains("both call themselves a"));
 }
 
+TEST_CASE("hosts that aren't the network's of their rank are named") {
+  auto network =
+      thalweg::network::even_network(3, thalweg::units::Time(1e-3), thalweg::units::Rate(1e6));
+  for (std::size_t host = 0; host < 3; ++host)
+    network.hosts[host].name = std::vector<std::string>{"A.example.org", "B", "c"}[host];
+  const auto wrong = [&](const std::vector<std::string>& names) {
+    return wrong_host(names, listed, network);
+  };
+  CHECK(wrong({"a", "b.example.org", "C"}).empty());
+  CHECK(wrong({"a", "c", "b"}) == "host 10.0.0.2 calls itself c, not B");
+  CHECK(wrong({"a", "b", "new"}) == "host 10.0.0.3 calls itself new, not c");
+  CHECK(wrong({"a", "b"}) == "there are 2, not 3");
+}
+
 TEST_CASE("a clock is shared by those whose kernel booted at the same instant") {
   auto hosts = three;
   CHECK(share_clock(hosts));

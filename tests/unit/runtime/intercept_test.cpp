@@ -1,3 +1,4 @@
+#include "network/host_names.hpp"
 #include "runtime/choose/chooser.hpp"
 #include "runtime/choose/force.hpp"
 #include "runtime/choose/settings.hpp"
@@ -159,15 +160,6 @@ TEST_CASE("a table's row for unknown sizes serves calls whose sizes nobody knows
   CHECK(chooser.choose(shape, {}, 0).prepared->description == "flat");
   shape.root = 1;
   CHECK(chooser.choose(shape, {}, 0).prepared == nullptr);
-}
-
-TEST_CASE("hosts are found with and without their domain") {
-  network::Network network = network::even_network(3, units::Time(1e-4), units::Rate(1e8));
-  network.hosts[0].name = "a.site";
-  network.hosts[1].name = "b";
-  network.hosts[2].name = "a.other";
-  CHECK(place({"b", "b.site", "a.other", "a.site", "c"}, network) ==
-        network::Placement{1, 1, 2, 0, network::no_host});
 }
 
 TEST_CASE("ranks that aren't where the plan expects them are named") {

@@ -57,6 +57,19 @@ TEST_CASE("a file is there as a whole or not at all") {
   CHECK(folder.files() == 1);
 }
 
+TEST_CASE("two that write a file at once don't disturb each other") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path + "/file";
+  WholeFile first(path), second(path);
+  first.write("first", 5);
+  second.write("second", 6);
+  CHECK(first.finish().empty());
+  CHECK(content(path) == "first");
+  CHECK(second.finish().empty());
+  CHECK(content(path) == "second");
+  CHECK(folder.files() == 1);
+}
+
 TEST_CASE("what doesn't fit leaves the file as it was, and the process alive") {
   const TemporaryFolder folder;
   const std::string path = folder.path + "/file";

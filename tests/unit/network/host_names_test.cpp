@@ -1,0 +1,29 @@
+#include "network/host_names.hpp"
+
+#include <doctest/doctest.h>
+#include <vector>
+
+namespace thalweg::network {
+namespace {
+
+Network of_hosts(const std::vector<std::string>& names) {
+  Network network = even_network(static_cast<HostId>(names.size()), Time(1e-4), Rate(1e8));
+  for (std::size_t host = 0; host < names.size(); ++host)
+    network.hosts[host].name = names[host];
+  return network;
+}
+
+using Names = std::vector<std::string>;
+
+TEST_CASE("hosts are found with and without their domain") {
+  CHECK(place(Names{"b", "b.site", "a.other", "a.site", "c"},
+              of_hosts({"a.site", "b", "a.other"})) == Placement{1, 1, 2, 0, no_host});
+}
+
+TEST_CASE("hosts are found whatever their capitals are") {
+  CHECK(place(Names{"node1", "NODE2.site", "node3"}, of_hosts({"Node1.Site", "node2", "node30"})) ==
+        Placement{0, 1, no_host});
+}
+
+} // namespace
+} // namespace thalweg::network
