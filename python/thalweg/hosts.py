@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from thalweg.errors import UserError
-from thalweg.files import read_text
+from thalweg.files import is_file, read_text
 from thalweg.printable import short
 
 MOST_RANKS = 32_768
@@ -64,13 +64,19 @@ def short_name(name: str) -> str:
 
 
 def parse(text: str) -> list[Host]:
-    """Reads "a,b:2,node[0-3,7]", or the hostfile of this path, which has a "/": a host may be
-    called as a file in the current folder is.
+    """Reads "a,b:2,node[0-3,7]", or the hostfile of this path.
 
     The slots of a host that is listed several times are added up. Raises UserError if it is no
     list of hosts.
     """
-    return read(Path(text)) if "/" in text else expanded(text)
+    if "/" in text:
+        return read(Path(text))
+    if not is_file(Path(text)):
+        return expanded(text)
+    try:
+        return read(Path(text))
+    except UserError as error:
+        raise UserError(f"{error}; if you mean the host {text}, write -H {text}:1") from None
 
 
 def expanded(text: str) -> list[Host]:

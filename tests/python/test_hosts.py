@@ -34,9 +34,14 @@ def test_lists(text: str, expected: list[Host]) -> None:
 
 def test_a_host_may_be_called_as_a_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("node1").write_text("other\n")
-    assert parse("node1") == [Host("node1")]
-    assert parse("./node1") == [Host("other")]
+    Path("node1").write_text("step 1: 3.5 s\n")
+    Path("hosts").write_text("other\n")
+    with pytest.raises(
+        UserError, match=r"node1, line 1.*if you mean the host node1, write -H node1:1"
+    ):
+        parse("node1")
+    assert parse("node1:1") == [Host("node1")]
+    assert parse("hosts") == parse("./hosts") == [Host("other")]
 
 
 @pytest.mark.parametrize(
