@@ -62,7 +62,8 @@ std::string own_name(const Runtime& it) {
 bool is_in_place(const Runtime& it) {
   const planner::Table* const table = table_of_world(it);
   if (table == nullptr) return false;
-  return place({own_name(it)}, it.plan.network).front() == table->placement[index(it.world_rank)];
+  const std::string own = own_name(it);
+  return place({&own, 1}, it.plan.network).front() == table->placement[index(it.world_rank)];
 }
 
 std::vector<std::string> names_in(const network::Network& network,
