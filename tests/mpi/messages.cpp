@@ -6,6 +6,7 @@
 
 #include "check.hpp"
 
+#include <array>
 #include <csignal>
 #include <dlfcn.h>
 #include <vector>
@@ -82,12 +83,36 @@ int in_place(Sendrecv sendrecv) {
   });
 }
 
+/// Sends by partitioned messages, which other functions receive. @return 1: a function
+int partitioned() {
+  using Init = int (*)(const void*, int, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Info,
+                       MPI_Request*);
+  const auto send_init = reinterpret_cast<Init>(dlsym(RTLD_DEFAULT, "MPI_Psend_init"));
+  const auto receive_init = reinterpret_cast<Init>(dlsym(RTLD_DEFAULT, "MPI_Precv_init"));
+  const auto ready =
+      reinterpret_cast<int (*)(int, MPI_Request)>(dlsym(RTLD_DEFAULT, "MPI_Pready"));
+  const int ranks = size_of(MPI_COMM_WORLD), self = rank_of(MPI_COMM_WORLD);
+  for (int shift = 0; shift < ranks; ++shift) {
+    const int to = (self + shift) % ranks, from = (self + ranks - shift) % ranks;
+    std::vector<double> sent(4096), received(4096);
+    std::array<MPI_Request, 2> requests{};
+    send_init(sent.data(), 1, 3 * self + to, MPI_DOUBLE, to, tag, MPI_COMM_WORLD, MPI_INFO_NULL,
+              requests.data());
+    receive_init(received.data(), 1, 3 * from + self, MPI_DOUBLE, from, tag, MPI_COMM_WORLD,
+                 MPI_INFO_NULL, &requests[1]);
+    MPI_Startall(2, requests.data());
+    ready(0, requests[0]);
+    MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
+    for (MPI_Request& request : requests)
+      MPI_Request_free(&request);
+  }
+  return 1;
+}
+
 /// Sends by what MPI has since version 4, be it only in the library that the program runs with.
 /// @return the number of functions
 int send_by_new_functions() {
-  int version = 0, subversion = 0;
-  MPI_Get_version(&version, &subversion);
-  if (version < 4) return 0;
+  if (!library_has("MPI_Isendrecv")) return 0;
   using Isendrecv = int (*)(const void*, int, MPI_Datatype, int, int, void*, int, MPI_Datatype, int,
                             int, MPI_Comm, MPI_Request*);
   using Replace = int (*)(void*, int, MPI_Datatype, int, int, int, int, MPI_Comm, MPI_Request*);
@@ -104,7 +129,8 @@ int send_by_new_functions() {
            replace(out.data.data(), out.count, MPI_DOUBLE, out.to, tag, MPI_PROC_NULL, tag,
                    MPI_COMM_WORLD, &request);
            MPI_Wait(&request, MPI_STATUS_IGNORE);
-         });
+         }) +
+         partitioned();
 }
 
 /// @return the number of functions
