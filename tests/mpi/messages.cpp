@@ -89,8 +89,7 @@ int partitioned() {
                        MPI_Request*);
   const auto send_init = reinterpret_cast<Init>(dlsym(RTLD_DEFAULT, "MPI_Psend_init"));
   const auto receive_init = reinterpret_cast<Init>(dlsym(RTLD_DEFAULT, "MPI_Precv_init"));
-  const auto ready =
-      reinterpret_cast<int (*)(int, MPI_Request)>(dlsym(RTLD_DEFAULT, "MPI_Pready"));
+  const auto ready = reinterpret_cast<int (*)(int, MPI_Request)>(dlsym(RTLD_DEFAULT, "MPI_Pready"));
   const int ranks = size_of(MPI_COMM_WORLD), self = rank_of(MPI_COMM_WORLD);
   for (int shift = 0; shift < ranks; ++shift) {
     const int to = (self + shift) % ranks, from = (self + ranks - shift) % ranks;

@@ -140,8 +140,7 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
     choice = decide(runtime, communicator, arguments);
     race = race_of(runtime, communicator, call, arguments.shape, choice);
     tries = communicator.replanner != nullptr && communicator.replanner->tries();
-    if (race != nullptr && !tries)
-      take_turn(*race, *communicator.chooser, arguments.shape, choice);
+    if (race != nullptr && !tries) take_turn(*race, *communicator.chooser, arguments.shape, choice);
     note(communicator, call, arguments, choice.prepared != nullptr);
     record.prediction = choice.prediction;
     enter = observe::now();

@@ -292,11 +292,13 @@ TEST_CASE("an execution gives its memory back") {
   places.add(0, reinterpret_cast<std::byte*>(data.data()));
   test::FakeNetwork network(1, 1);
   test::FakeTransport transport(network, 0);
-  const runtime::UnitShape shape{
+  runtime::Task task;
+  task.places = &places;
+  task.shape = {
       .extent = sizeof(Unit), .true_lower_bound = 0, .true_extent = sizeof(Unit), .bytes = 8};
   runtime::Execution execution;
   for (int i = 0; i < 2; ++i) {
-    execution.start(program, layout, {.places = &places, .shape = shape}, transport);
+    execution.start(program, layout, task, transport);
     REQUIRE(execution.finished());
     const std::int64_t scratch = units * std::int64_t{sizeof(Unit)};
     CHECK(execution.kept() > scratch);
