@@ -100,6 +100,12 @@ public:
   }
   /// Whether everything is complete and in place.
   [[nodiscard]] bool finished() const { return _unfinished == 0 && _ranks_left == 0; }
+  /// Returns the bytes of the states, which are kept for the next execution.
+  [[nodiscard]] std::int64_t kept() const {
+    return static_cast<std::int64_t>(_states.capacity() * sizeof(State));
+  }
+  /// Frees them. Requires finished().
+  void release() { _states = std::vector<State>(); }
   /// Returns a number that the driver may keep with an operation from its post on; initially -1.
   [[nodiscard]] std::int32_t& tag(Item item) { return state(item).tag; }
 

@@ -451,8 +451,10 @@ def single_host(case: Case) -> None:
 
 def files(case: Case) -> None:
     """What an MPI library calls for its own purposes isn't the program's."""
-    _, summary = case.semantics("file", {"OMPI_MCA_io": "^ompio"})
-    assert summary["collectives"] == {}, summary
+    for nonblocking in ("", "1"):
+        settings = {"OMPI_MCA_io": "^ompio", "THALWEG_NONBLOCKING": nonblocking}
+        _, summary = case.semantics("file", settings)
+        assert summary["collectives"] == summary.get("nonblocking", {}) == {}, summary
 
 
 def events_module() -> Any:

@@ -35,6 +35,18 @@ inline void check(bool good, const std::string& what) {
                context.c_str());
 }
 
+/// Whether the MPI library that the program runs with has a function. The preloaded library has
+/// those of all its releases.
+inline bool library_has(const std::string& name) {
+  for (const char* const soname : {"libmpi.so.40", "libmpich.so.12", "libmpi.so.12"})
+    if (void* const library = dlopen(soname, RTLD_NOW | RTLD_NOLOAD)) {
+      const bool has = dlsym(library, name.c_str()) != nullptr;
+      dlclose(library);
+      return has;
+    }
+  return false;
+}
+
 /// Tells whoever waits for it that calls are going on.
 inline void say_begun() {
   if (const char* const path = std::getenv("TEST_BEGUN"))

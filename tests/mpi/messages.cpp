@@ -6,7 +6,9 @@
 
 #include "check.hpp"
 
+#include <array>
 #include <csignal>
+#include <dlfcn.h>
 #include <vector>
 
 using namespace thalweg::test;
@@ -81,6 +83,55 @@ int in_place(Sendrecv sendrecv) {
   });
 }
 
+/// Sends by partitioned messages, which other functions receive. @return 1: a function
+int partitioned() {
+  using Init = int (*)(const void*, int, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Info,
+                       MPI_Request*);
+  const auto send_init = reinterpret_cast<Init>(dlsym(RTLD_DEFAULT, "MPI_Psend_init"));
+  const auto receive_init = reinterpret_cast<Init>(dlsym(RTLD_DEFAULT, "MPI_Precv_init"));
+  const auto ready = reinterpret_cast<int (*)(int, MPI_Request)>(dlsym(RTLD_DEFAULT, "MPI_Pready"));
+  const int ranks = size_of(MPI_COMM_WORLD), self = rank_of(MPI_COMM_WORLD);
+  for (int shift = 0; shift < ranks; ++shift) {
+    const int to = (self + shift) % ranks, from = (self + ranks - shift) % ranks;
+    std::vector<double> sent(4096), received(4096);
+    std::array<MPI_Request, 2> requests{};
+    send_init(sent.data(), 1, 3 * self + to, MPI_DOUBLE, to, tag, MPI_COMM_WORLD, MPI_INFO_NULL,
+              requests.data());
+    receive_init(received.data(), 1, 3 * from + self, MPI_DOUBLE, from, tag, MPI_COMM_WORLD,
+                 MPI_INFO_NULL, &requests[1]);
+    MPI_Startall(2, requests.data());
+    ready(0, requests[0]);
+    MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
+    for (MPI_Request& request : requests)
+      MPI_Request_free(&request);
+  }
+  return 1;
+}
+
+/// Sends by what MPI has since version 4, be it only in the library that the program runs with.
+/// @return the number of functions
+int send_by_new_functions() {
+  if (!library_has("MPI_Isendrecv")) return 0;
+  using Isendrecv = int (*)(const void*, int, MPI_Datatype, int, int, void*, int, MPI_Datatype, int,
+                            int, MPI_Comm, MPI_Request*);
+  using Replace = int (*)(void*, int, MPI_Datatype, int, int, int, int, MPI_Comm, MPI_Request*);
+  const auto isendrecv = reinterpret_cast<Isendrecv>(dlsym(RTLD_DEFAULT, "MPI_Isendrecv"));
+  const auto replace = reinterpret_cast<Replace>(dlsym(RTLD_DEFAULT, "MPI_Isendrecv_replace"));
+  return exchange([isendrecv](const Outgoing& out) {
+           MPI_Request request = MPI_REQUEST_NULL;
+           isendrecv(out.data.data(), out.count, MPI_DOUBLE, out.to, tag, nullptr, 0, MPI_DOUBLE,
+                     MPI_PROC_NULL, tag, MPI_COMM_WORLD, &request);
+           MPI_Wait(&request, MPI_STATUS_IGNORE);
+         }) +
+         exchange([replace](Outgoing out) {
+           MPI_Request request = MPI_REQUEST_NULL;
+           replace(out.data.data(), out.count, MPI_DOUBLE, out.to, tag, MPI_PROC_NULL, tag,
+                   MPI_COMM_WORLD, &request);
+           MPI_Wait(&request, MPI_STATUS_IGNORE);
+         }) +
+         partitioned();
+}
+
 /// @return the number of functions
 int send_by_all_functions() {
   std::vector<char> attached(1 << 20);
@@ -94,13 +145,8 @@ int send_by_all_functions() {
 #if MPI_VERSION >= 4
   functions += blocking(MPI_Send_c) + nonblocking(MPI_Isend_c) + persistent(MPI_Ssend_init_c) +
                two_ways(MPI_Sendrecv_c) + in_place(MPI_Sendrecv_replace_c);
-  functions += exchange([](const Outgoing& out) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Isendrecv(out.data.data(), out.count, MPI_DOUBLE, out.to, tag, nullptr, 0, MPI_DOUBLE,
-                  MPI_PROC_NULL, tag, MPI_COMM_WORLD, &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-  });
 #endif
+  functions += send_by_new_functions();
   void* detached = nullptr;
   int size = 0;
   MPI_Buffer_detach(static_cast<void*>(&detached), &size);

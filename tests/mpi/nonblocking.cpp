@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <malloc.h>
 #include <memory>
 #include <random>
 #include <thread>
@@ -506,6 +507,37 @@ void many(unsigned /*seed*/) {
     wait(it);
 }
 
+/// Returns the bytes that the process has allocated.
+std::size_t allocated() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+/// The runtime keeps 128 MiB at most of what operations needed that went on at once. Each of these
+/// copies its data, and none can end before the last rank has begun.
+void memory(unsigned /*seed*/) {
+  constexpr int operations = 8, block = 12 << 20; // as many as have lanes
+  constexpr std::size_t most_kept = 128 << 20, of_mpi = 16 << 20;
+  const int size = size_of(MPI_COMM_WORLD), rank = rank_of(MPI_COMM_WORLD);
+  const std::size_t before = allocated();
+  {
+    std::vector<std::vector<char>> data;
+    std::vector<MPI_Request> requests;
+    if (rank == size - 1) MPI_Recv(nullptr, 0, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 0; i < operations; ++i) {
+      data.emplace_back(static_cast<std::size_t>(block) * static_cast<std::size_t>(size));
+      MPI_Ialltoall(MPI_IN_PLACE, 0, MPI_BYTE, data.back().data(), block, MPI_BYTE, MPI_COMM_WORLD,
+                    &requests.emplace_back());
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(300)); // until the helper has begun all
+    if (rank == 0) MPI_Send(nullptr, 0, MPI_INT, size - 1, 7, MPI_COMM_WORLD);
+    MPI_Waitall(operations, requests.data(), MPI_STATUSES_IGNORE);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  const std::size_t more = allocated() - before;
+  check(more <= most_kept + of_mpi, "it keeps " + std::to_string(more >> 20) + " MiB");
+}
+
 } // namespace
 } // namespace thalweg::test
 
@@ -527,7 +559,8 @@ int main(int argc, char** argv) {
       {"freed", freed},
       {"cached", cached},
       {"threads", threads},
-      {"many", many}};
+      {"many", many},
+      {"memory", memory}};
   const std::string wanted = argc > 1 ? argv[1] : "";
   const unsigned seed = argc > 2 ? static_cast<unsigned>(std::stoul(argv[2])) : 1;
   int level = 0;

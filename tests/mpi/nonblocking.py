@@ -122,6 +122,7 @@ def tests(its: Nonblocking) -> list[Callable[[], None]]:
         partial(its.all_planned, "spoilt", 3),
         partial(its.all_planned, "many", 3),
         partial(its.all_planned, "threads", 3),
+        partial(its.all_planned, "memory", 2),
         its.persistent,
         *(partial(its.persistent_uneven, ranks) for ranks in (2, 5)),
         its.persistent_with_gaps,

@@ -59,6 +59,23 @@ def all_functions(case: Case) -> None:
     ]
 
 
+def sizes(case: Case) -> None:
+    """The size is known of calls in place and of blocks of different lengths, also on communicators
+    that aren't set up."""
+    launch(case, "sizes")
+    found = record.read(case.folder / "run")
+    # The root's group of an intercommunicator has a rank that neither gathers nor scatters.
+    without = {("gather", "intercommunicator"): 1, ("scatter", "intercommunicator"): 1}
+    reasons = set()
+    for call in found.calls:
+        reason = found.name_of("reasons", call["reason"])
+        name = found.description["collectives"][call["collective"]]
+        left_out = without.get((name, reason), 0) if call["rank"] == 1 else 0
+        assert call["bytes"] == 24 * (call["calls"] - left_out), (name, reason, call)
+        reasons.add(reason)
+    assert reasons == {"not-set-up", "intercommunicator", "single-rank"}, reasons
+
+
 def one_sided(case: Case) -> None:
     """Accesses to other ranks' memory are counted apart from messages."""
     writes, reads, write_one, read_one = map(int, launch(case, "one_sided").split()[:4])
@@ -218,6 +235,7 @@ def no_place(case: Case) -> None:
 CASES: Mapping[str, Callable[[Case], None]] = {
     "all-functions": all_functions,
     "killed": killed,
+    "sizes": sizes,
     "one-sided": one_sided,
     "neighbor-blocks": neighbor_blocks,
     "calls": calls,

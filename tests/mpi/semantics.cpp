@@ -379,20 +379,36 @@ void preload() {
   check(list == nullptr || std::strstr(list, "libthalweg") == nullptr, "LD_PRELOAD is clean");
 }
 
+/// What a file has at each rank's place, written and read by all of them.
 void file() {
   MPI_File handle = MPI_FILE_NULL;
   const std::string name = std::string(std::getenv("TEST_FOLDER")) + "/file";
   MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
                 &handle);
   const int rank = rank_of(MPI_COMM_WORLD);
+  const MPI_Offset at = rank * MPI_Offset{sizeof rank};
   int read = -1;
-  MPI_File_write_at_all(handle, rank * MPI_Offset{sizeof rank}, &rank, 1, MPI_INT,
-                        MPI_STATUS_IGNORE);
+  MPI_File_write_at_all(handle, at, &rank, 1, MPI_INT, MPI_STATUS_IGNORE);
   MPI_File_sync(handle);
-  MPI_File_read_at_all(handle, rank * MPI_Offset{sizeof rank}, &read, 1, MPI_INT,
-                       MPI_STATUS_IGNORE);
-  MPI_File_close(&handle);
+  MPI_File_read_at_all(handle, at, &read, 1, MPI_INT, MPI_STATUS_IGNORE);
   check(read == rank, "file");
+#if MPI_VERSION >= 4
+  MPI_File_write_at_all_c(handle, at, &rank, 1, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_sync(handle);
+  MPI_File_read_at_all_begin_c(handle, at, &read, 1, MPI_INT);
+  MPI_File_read_at_all_end(handle, &read, MPI_STATUS_IGNORE);
+  check(read == rank, "file with large counts");
+#endif
+#if !defined(OPEN_MPI) // whose ROMIO lacks these
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_File_iwrite_at_all(handle, at, &rank, 1, MPI_INT, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_File_sync(handle);
+  MPI_File_iread_at_all(handle, at, &read, 1, MPI_INT, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  check(read == rank, "file without blocking");
+#endif
+  MPI_File_close(&handle);
 }
 
 /// An allgather in each of two communicators: the first half of the ranks, which has one more if
@@ -521,9 +537,9 @@ int main(int argc, char** argv) {
                        {"overlapping", overlapping},
                        {"ahead", ahead}};
   const std::string wanted = argc > 1 ? argv[1] : "";
+  const bool has_threads = wanted == "threads" || wanted == "file"; // one may be the runtime's
   int level = 0;
-  MPI_Init_thread(&argc, &argv, wanted == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
-                  &level);
+  MPI_Init_thread(&argc, &argv, has_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   run_case(cases, wanted);
   MPI_Finalize();
   return failures == 0 ? 0 : 1;

@@ -38,6 +38,12 @@ void Execution::run(const Program& program, const Layout& layout, const Task& ta
   }
 }
 
+void Execution::shrink(std::int64_t bytes) {
+  assert(finished());
+  if (_executor.kept() > bytes) _executor.release();
+  _scratch.shrink(bytes - _executor.kept());
+}
+
 bool Execution::is_empty(Item item) const {
   bool any = false;
   for (const Range& range : transfer(item).what)

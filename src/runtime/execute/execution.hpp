@@ -38,8 +38,10 @@ public:
 
   /// Does all of the above until finished.
   void run(const Program& program, const Layout& layout, const Task& task, Transport& transport);
-  /// Frees scratch memory beyond `bytes`. Requires finished().
-  void shrink(std::int64_t bytes) { _scratch.shrink(bytes); }
+  /// Returns the bytes of scratch memory and of the operations' states.
+  [[nodiscard]] std::int64_t kept() const { return _executor.kept() + _scratch.kept(); }
+  /// Frees that memory until at most `bytes` are kept. Requires finished().
+  void shrink(std::int64_t bytes);
 
 private:
   using Item = execution::Item;

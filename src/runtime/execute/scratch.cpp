@@ -33,6 +33,13 @@ void Scratch::release_all() {
     block.free = true;
 }
 
+std::int64_t Scratch::kept() const {
+  std::int64_t bytes = 0;
+  for (const Block& block : _blocks)
+    bytes += block.capacity;
+  return bytes;
+}
+
 void Scratch::shrink(std::int64_t bytes) {
   std::int64_t kept = 0;
   std::erase_if(_blocks, [&](const Block& block) {

@@ -23,6 +23,8 @@ public:
   [[nodiscard]] std::byte* address(Index index) {
     return _blocks[static_cast<std::size_t>(index)].memory.get() - _shape.true_lower_bound;
   }
+  /// Returns the bytes of all blocks. O(blocks).
+  [[nodiscard]] std::int64_t kept() const;
   /// Frees blocks until at most `bytes` are kept. Requires that nothing is acquired.
   void shrink(std::int64_t bytes);
 

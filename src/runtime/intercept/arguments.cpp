@@ -158,6 +158,14 @@ void set_counts(Arguments& it, Rank rank, Rank ranks) {
   it.receive.side.counts = {};
 }
 
+/// Returns the mean of the blocks' bytes, rounded up.
+std::int64_t mean_bytes(const Blocks& blocks) {
+  std::int64_t total = 0;
+  for (Rank i = 0; i < blocks.count; ++i)
+    total += blocks.bytes(i);
+  return (total + blocks.count - 1) / blocks.count;
+}
+
 /// Determines the size on which the decision depends, and that of the data.
 void measure(Arguments& it) {
   if (!it.uneven) {
@@ -166,12 +174,36 @@ void measure(Arguments& it) {
     return;
   }
   const Blocks& known = it.send.count >= it.receive.count ? it.send : it.receive;
-  std::int64_t total = 0;
-  for (Rank i = 0; i < known.count; ++i)
-    total += known.bytes(i);
-  it.size = (total + known.count - 1) / known.count;
+  it.size = mean_bytes(known);
   it.shape.sizes_are_known = !planner::may_hide_sizes(it.shape.kind);
   it.shape.size = it.shape.sizes_are_known ? it.size : planner::assumed_size;
+}
+
+/// Returns the side of a rooted call that describes the rank's own data.
+const Side& own_side(const Call& call, bool is_root) {
+  const bool receives = call.kind == Kind::bcast || (call.kind == Kind::scatter) != is_root;
+  return receives ? call.receive : call.send;
+}
+
+/// Returns Arguments::size of a call on an intercommunicator, where a rank has a block for each one
+/// of the other group; in a reduce_scatter for each one of its own.
+std::int64_t size_across(const Call& call) {
+  const bool is_rooted = collective::is_rooted(call.kind);
+  if (is_rooted && call.root == MPI_PROC_NULL) return 0;
+  const bool only_receives_blocks = call.is_uneven() && !call.send.counts.is_given();
+  const Side& side = is_rooted              ? own_side(call, call.root == MPI_ROOT)
+                     : only_receives_blocks ? call.receive
+                                            : call.send;
+  if (!side.counts) return plain_size(side).value_or(0);
+  Blocks blocks;
+  blocks.side = side;
+  const bool among_own = call.kind == Kind::reduce_scatter;
+  (among_own ? native.Comm_size : native.Comm_remote_size)(call.comm, &blocks.count);
+  if (side.types != nullptr)
+    inspect_types(blocks);
+  else if (side.type != native.datatype_null)
+    blocks.info = inspect(side.type);
+  return mean_bytes(blocks);
 }
 
 std::optional<Reason> check_operands(const Arguments& it, const Call& call,
@@ -229,6 +261,11 @@ Arguments examine(const Call& call, const Communicator& communicator, const Runt
   it.shape.kind = call.kind;
   it.shape.root = collective::is_rooted(call.kind) ? call.root : 0;
   it.combines = collective::is_reduction(call.kind);
+  if (communicator.reason == Reason::intercommunicator) {
+    it.reason = communicator.reason;
+    it.size = size_across(call);
+    return it;
+  }
   if (call.kind == Kind::barrier) {
     it.shape.size = 1; // tables begin there
     return it;
@@ -282,9 +319,7 @@ bool waits_for_all(const Call& call) {
 
 bool has_data(const Call& call, Rank rank) {
   if (call.is_uneven() || !is_rooted(call.kind)) return false;
-  const bool receives = begins_at_root(call.kind) ? call.kind == Kind::bcast || rank != call.root
-                                                  : call.kind == Kind::gather && rank == call.root;
-  return has_bytes(receives ? call.receive : call.send);
+  return has_bytes(own_side(call, rank == call.root));
 }
 
 } // namespace thalweg::runtime

@@ -84,9 +84,8 @@ void note(Communicator& communicator, const Call& call, const Arguments& argumen
 
 /// Lets another candidate than what is planned take its turn. A size whose row has no second plan
 /// is then executed as planned.
-void take_turn(const Race* race, Chooser& chooser, const Shape& shape, Chooser::Decision& choice) {
-  if (race == nullptr) return;
-  const Candidate next = race->next();
+void take_turn(const Race& race, Chooser& chooser, const Shape& shape, Chooser::Decision& choice) {
+  const Candidate next = race.next();
   if (next == Candidate::native && choice.prepared != nullptr) {
     choice.prepared = nullptr;
     choice.reason = Reason::race;
@@ -141,7 +140,7 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
     choice = decide(runtime, communicator, arguments);
     race = race_of(runtime, communicator, call, arguments.shape, choice);
     tries = communicator.replanner != nullptr && communicator.replanner->tries();
-    if (!tries) take_turn(race, *communicator.chooser, arguments.shape, choice);
+    if (race != nullptr && !tries) take_turn(*race, *communicator.chooser, arguments.shape, choice);
     note(communicator, call, arguments, choice.prepared != nullptr);
     record.prediction = choice.prediction;
     enter = observe::now();
@@ -171,10 +170,10 @@ int execute_native(Runtime& runtime, const Communicator& communicator, const Cal
 
 /// Lets the ranks of a communicator that isn't set up agree on it, if it is time for that.
 /// @param code of the call, which has been executed natively
-int negotiate(Runtime& runtime, Communicator& communicator, const Call& call, int code) {
+int negotiate(Runtime& runtime, Communicator& communicator, const Call& call,
+              const Arguments& arguments, int code) {
   if (communicator.negotiation == nullptr || code != MPI_SUCCESS) return code;
   return guarded(call.comm, [&] {
-    const Arguments arguments = examine(call, communicator, runtime);
     const std::int64_t cost_ns = arguments.reason
                                      ? 0
                                      : call_cost_ns(call.kind, communicator.size,
@@ -189,7 +188,7 @@ int negotiate(Runtime& runtime, Communicator& communicator, const Call& call, in
 int execute_apart(Runtime& runtime, Communicator* communicator, const Call& call,
                   CallRecord& record, NativeCall execute_natively) {
   record.reason = Reason::not_set_up;
-  const int code = execute_natively();
+  int code = execute_natively();
   if (communicator == nullptr) {
     if (code != MPI_SUCCESS) {
       record.finish();
@@ -200,9 +199,12 @@ int execute_apart(Runtime& runtime, Communicator* communicator, const Call& call
     record.set(*communicator);
   }
   if (communicator->reason) record.reason = communicator->reason;
-  if (code == MPI_SUCCESS) record.event.size = plain_size(call).value_or(0);
+  Arguments arguments;
+  if (code == MPI_SUCCESS)
+    code = guarded(call.comm, [&] { arguments = examine(call, *communicator, runtime); });
+  record.event.size = arguments.size;
   finish(runtime, *communicator, call, record, code);
-  return negotiate(runtime, *communicator, call, code);
+  return negotiate(runtime, *communicator, call, arguments, code);
 }
 
 /// Ends what the ranks began to agree on enough calls ago.

@@ -8,15 +8,36 @@
 namespace thalweg::runtime {
 namespace {
 
-/// The most scratch memory that an executor keeps between calls.
-constexpr std::int64_t most_kept = std::int64_t{64} << 20;
+/// The most memory that the executors keep between calls, all together.
+constexpr std::int64_t most_kept = std::int64_t{128} << 20;
+/// The most executors that are kept between calls.
+constexpr std::size_t most_free = 8;
 
 } // namespace
 
 struct Engine::Pool {
+  Pool() { free.reserve(most_free); }
   std::mutex mutex;
-  std::vector<std::unique_ptr<Parts>> free;
+  std::vector<std::unique_ptr<Parts>> free; ///< the one that was used last is the last one
+
+  /// Takes an executor back. Those that were used lately keep their memory, and are used next.
+  void add(std::unique_ptr<Parts> parts) {
+    if (free.size() == most_free) free.erase(free.begin());
+    free.push_back(std::move(parts));
+    std::int64_t left = most_kept;
+    for (auto it = free.rbegin(); it != free.rend(); ++it) {
+      (*it)->shrink(left);
+      left -= (*it)->kept();
+    }
+  }
 };
+
+std::int64_t Engine::Parts::kept() const { return memory.kept() + execution.kept(); }
+
+void Engine::Parts::shrink(std::int64_t bytes) {
+  memory.shrink(bytes);
+  execution.shrink(bytes - memory.kept());
+}
 
 Engine::Pool& Engine::pool() {
   static auto* const pool = new Pool; // never destroyed: calls may come from other threads at exit
@@ -36,9 +57,8 @@ Engine::Engine() {
 Engine::~Engine() {
   if (_parts == nullptr) return;
   _parts->memory.release_all();
-  _parts->memory.shrink(most_kept);
   const std::lock_guard lock(pool().mutex);
-  pool().free.emplace_back(_parts);
+  pool().add(std::unique_ptr<Parts>(_parts));
 }
 
 std::byte* Engine::acquire(std::int64_t units, const UnitShape& shape) {
@@ -52,7 +72,6 @@ void Engine::run(const Prepared& prepared, const Layout& layout, const Task& tas
   parts->transport.set_up(setup);
   parts->execution.run(prepared.program, layout, task, parts->transport);
   parts->transport.finish();
-  parts->execution.shrink(most_kept);
   _parts = parts;
 }
 
@@ -72,10 +91,7 @@ Progress Engine::advance() {
     progress = Progress::some;
   }
   if (progress == Progress::some) parts->execution.advance();
-  if (parts->execution.finished() && parts->transport.idle()) {
-    parts->execution.shrink(most_kept);
-    progress = Progress::done;
-  }
+  if (parts->execution.finished() && parts->transport.idle()) progress = Progress::done;
   _parts = parts;
   return progress;
 }

@@ -35,6 +35,11 @@ private:
     Execution execution;
     Scratch memory;
     MpiTransport transport;
+
+    /// Returns the bytes of memory that they hold. O(blocks).
+    [[nodiscard]] std::int64_t kept() const;
+    /// Frees memory until they hold at most `bytes`. Requires that nothing is executed.
+    void shrink(std::int64_t bytes);
   };
   struct Pool;
   static Pool& pool();

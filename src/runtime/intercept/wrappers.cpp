@@ -17,13 +17,25 @@ namespace thalweg::runtime {
 namespace {
 
 #if !defined(THALWEG_SIMULATED)
+/// Stands for a function that the MPI library lacks. A program that refers to it weakly (mpi4py)
+/// takes ours for the library's, and can deal with an error.
+template <class Function>
+struct Lacking;
+template <class... Arguments>
+struct Lacking<int (*)(Arguments...)> {
+  static int call(Arguments... /*arguments*/) {
+    if (native.Comm_call_errhandler == nullptr) other_library();
+    native.Comm_call_errhandler(native.comm_world, MPI_ERR_UNSUPPORTED_OPERATION);
+    return MPI_ERR_UNSUPPORTED_OPERATION;
+  }
+};
+
 /// Returns the next definition of `symbol`, or else of `other`, its name in other releases.
 template <class Function>
 Function find_next(const char* symbol, const char* other) {
   void* next = next_symbol(symbol);
   if (next == nullptr) next = next_symbol(other);
-  if (next == nullptr) other_library();
-  return reinterpret_cast<Function>(next);
+  return next != nullptr ? reinterpret_cast<Function>(next) : &Lacking<Function>::call;
 }
 #endif
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace thalweg::runtime {
@@ -42,13 +43,18 @@ bool may_reduce(MPI_Op op, MPI_Datatype type, bool predefined_type, MPI_Comm sel
     MPI_Datatype type;
     bool good;
   };
-  static std::mutex mutex;
+  static std::mutex mutex, asking;
   static std::vector<Known> known;
-  {
+  const auto find = [&]() -> std::optional<bool> {
     const std::lock_guard lock(mutex);
     for (const Known& it : known)
       if (it.op == op && it.type == type) return it.good;
-  }
+    return std::nullopt;
+  };
+  if (const auto answer = find()) return *answer;
+  // A communicator is in one collective at a time; nobody waits for that who asks what is known.
+  const std::lock_guard turn(asking);
+  if (const auto answer = find()) return *answer; // which another thread has found meanwhile
   const bool good = accepts(op, type, self);
   const std::lock_guard lock(mutex);
   known.push_back({op, type, good});

@@ -280,6 +280,38 @@ TEST_CASE("a program knows only the blocks that its rank handles") {
   CHECK(layout.total() == 40);
 }
 
+TEST_CASE("an execution gives its memory back") {
+  constexpr std::int64_t units = 1000;
+  Sink sink;
+  sink.add(0, 0, 0, How::copy, Range{}, 0, 1);
+  const Program program(std::move(sink), 0, 1, 1);
+  const Layout layout = program.layout({.segments = 10}, {}, units);
+  std::vector<Unit> data(units);
+  runtime::Places places;
+  places.clear(sizeof(Unit));
+  places.add(0, reinterpret_cast<std::byte*>(data.data()));
+  test::FakeNetwork network(1, 1);
+  test::FakeTransport transport(network, 0);
+  runtime::Task task;
+  task.places = &places;
+  task.shape = {
+      .extent = sizeof(Unit), .true_lower_bound = 0, .true_extent = sizeof(Unit), .bytes = 8};
+  runtime::Execution execution;
+  for (int i = 0; i < 2; ++i) {
+    execution.start(program, layout, task, transport);
+    REQUIRE(execution.finished());
+    const std::int64_t scratch = units * std::int64_t{sizeof(Unit)};
+    CHECK(execution.kept() > scratch);
+    execution.shrink(execution.kept());
+    CHECK(execution.kept() > scratch);
+    execution.shrink(scratch - 1); // which has room for the states alone
+    CHECK(execution.kept() > 0);
+    CHECK(execution.kept() < scratch);
+    execution.shrink(0);
+    CHECK(execution.kept() == 0);
+  }
+}
+
 TEST_CASE("places are joined where memory is, and cut intervals where it isn't") {
   std::vector<std::byte> memory(100);
   runtime::Places places;
