@@ -82,8 +82,9 @@ Table make_table(const network::Network& network, const network::Placement& plac
                  Size max_size = Size{1} << 27);
 
 /// Returns a table at effort `estimate`, for communicators that no file knows: every kind, with
-/// more than 32 ranks bcast, reduce and allreduce, up to 4 MiB. Takes about 0.1 s for 16 or 64
-/// ranks. The table has no rows, which means native, if a rank's host isn't in the network.
+/// more than 32 ranks bcast, reduce and allreduce, up to 4 MiB. Takes 0.1 to 0.2 s for 16 or 64
+/// ranks, 1 to 4 s for 1,024. The table has no rows, which means native, if a rank's host isn't in
+/// the network.
 Table quick_table(const network::Network& network, const network::Placement& placement,
                   const PlanOptions& options = {});
 

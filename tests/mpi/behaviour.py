@@ -196,6 +196,24 @@ def other_library(case: Case) -> None:
     assert f"libthalweg-{case.flavour}.so is preloaded into a program of another MPI" in done.stderr
 
 
+def locale(case: Case) -> int | None:
+    """Numbers have a point in JSON where the program's have a comma."""
+    if shutil.which("localedef") is None:
+        return SKIPPED
+    source = case.folder / "comma.txt"
+    source.write_text(
+        'LC_NUMERIC\ndecimal_point ","\nthousands_sep ""\ngrouping -1\nEND LC_NUMERIC\n'
+    )
+    # The other categories are missing, which only gives warnings.
+    made = ["localedef", "--force", "--quiet", "-i", source, case.folder / "comma"]
+    subprocess.run(made, check=False, capture_output=True)
+    settings = {"LOCPATH": str(case.folder), "LC_ALL": "comma", "THALWEG_LAB_DILATION": "2.5"}
+    _, summary = case.semantics("locale", settings)
+    assert planned(summary) == {"bcast": 3}, summary
+    assert summary["dilation"] == 2.5, summary
+    return None
+
+
 def preload(case: Case) -> None:
     case.semantics("preload")
 
@@ -677,11 +695,12 @@ def lifetimes(case: Case) -> None:
 def device(case: Case) -> None:
     """Where a device's library is loaded everything is native; also if one rank alone has it."""
     program = [str(case.program(f"semantics_{case.flavour}")), "calls"]
-    library = str(case.program("libcuda.so"))
-    stderr, summary = case.run(program, preload=[case.library, library])
     loaded = "a device library (CUDA, ROCm, Level Zero) is loaded"
-    assert said(stderr) == [f"thalweg: {loaded}; everything is native"], stderr
-    assert native(summary, "bcast") == {"device": 3}, summary
+    for name in ["libcuda.so.1", "libamdhip64.so.7"]:
+        library = str(case.program(name))
+        stderr, summary = case.run(program, preload=[case.library, library])
+        assert said(stderr) == [f"thalweg: {loaded}; everything is native"], (name, stderr)
+        assert native(summary, "bcast") == {"device": 3}, summary
     without = environment([case.library, *case.others], {})
     with_it = environment([case.library, library, *case.others], {})
     done = run(case.flavour, (2, without, program), (1, with_it, program), capture=True)
@@ -729,6 +748,7 @@ CASES: dict[str, Callable[[Case], int | None]] = {
     "tools": tools,
     "without-mpi": without_mpi,
     "other-library": other_library,
+    "locale": locale,
     "preload": preload,
     "off": off,
     "partly-preloaded": partly_preloaded,

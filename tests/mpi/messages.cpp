@@ -2,13 +2,18 @@
 // By each function each rank sends once to each rank, itself included: 3 · from + to doubles. Then
 // the odd and the even ranks send an int by MPI_Send to each rank of their own communicator, in
 // which the last comes first, and of the other one across an intercommunicator. Rank 0 prints the
-// number of functions. With "kill", rank 1 is killed in the end.
+// number of functions. With "kill", rank 1 is killed in the end. With "threads", threads begin by
+// sending at once to the next rank on one communicator after the other; rank 0 prints how many
+// messages each rank sends so.
 
 #include "check.hpp"
 
 #include <array>
+#include <barrier>
 #include <csignal>
 #include <dlfcn.h>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 using namespace thalweg::test;
@@ -182,9 +187,43 @@ void send_on_other_communicators() {
   MPI_Comm_free(&half);
 }
 
+/// Lets threads make the first calls on each of some communicators. @return the messages of a rank
+int send_by_threads() {
+  constexpr int communicators = 50, threads = 4, messages = 3;
+  std::vector<MPI_Comm> all(communicators);
+  for (MPI_Comm& comm : all)
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  const int ranks = size_of(MPI_COMM_WORLD), self = rank_of(MPI_COMM_WORLD);
+  const int next = (self + 1) % ranks, previous = (self + ranks - 1) % ranks;
+  std::barrier together(threads);
+  std::vector<std::thread> workers;
+  for (int own = 0; own < threads; ++own)
+    workers.emplace_back([&, own] {
+      for (const MPI_Comm comm : all) {
+        together.arrive_and_wait();
+        for (int sent = own, received = 0, i = 0; i < messages; ++i)
+          MPI_Sendrecv(&sent, 1, MPI_INT, next, own, &received, 1, MPI_INT, previous, own, comm,
+                       MPI_STATUS_IGNORE);
+      }
+    });
+  for (std::thread& worker : workers)
+    worker.join();
+  for (MPI_Comm& comm : all)
+    MPI_Comm_free(&comm);
+  return communicators * threads * messages;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "threads") {
+    int level = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    const int sent = send_by_threads();
+    if (rank_of(MPI_COMM_WORLD) == 0) std::printf("%d\n", sent);
+    MPI_Finalize();
+    return level == MPI_THREAD_MULTIPLE ? 0 : 1;
+  }
   MPI_Init(&argc, &argv);
   const int functions = send_by_all_functions();
   send_on_other_communicators();

@@ -76,6 +76,13 @@ def sizes(case: Case) -> None:
     assert reasons == {"not-set-up", "intercommunicator", "single-rank"}, reasons
 
 
+def first_messages(case: Case) -> None:
+    """Threads may send the first messages on a communicator at once."""
+    sent = int(launch(case, "messages", "threads").split()[0])
+    counts, _ = record.read(case.folder / "run").matrix.dense()
+    assert (counts == sent * np.roll(np.eye(RANKS), 1, axis=1)).all(), counts
+
+
 def one_sided(case: Case) -> None:
     """Accesses to other ranks' memory are counted apart from messages."""
     writes, reads, write_one, read_one = map(int, launch(case, "one_sided").split()[:4])
@@ -234,6 +241,7 @@ def no_place(case: Case) -> None:
 
 CASES: Mapping[str, Callable[[Case], None]] = {
     "all-functions": all_functions,
+    "first-messages": first_messages,
     "killed": killed,
     "sizes": sizes,
     "one-sided": one_sided,

@@ -3,6 +3,7 @@
 #include "reductions.hpp"
 
 #include <atomic>
+#include <clocale>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -506,6 +507,14 @@ void unknown_placement() {
   MPI_Comm_free(&comm);
 }
 
+/// The program sets the locale of the environment.
+void locale() {
+  check(std::setlocale(LC_NUMERIC, "") != nullptr, "the locale is there");
+  check(std::localeconv()->decimal_point == std::string(","), "the decimal comma");
+  for (int i = 0; i < 3; ++i)
+    check_bcast(MPI_COMM_WORLD, 0);
+}
+
 /// Makes known numbers of calls for tools that count them: 3 broadcasts, 2 allreduces.
 void calls() {
   for (int i = 0; i < 3; ++i)
@@ -529,6 +538,7 @@ int main(int argc, char** argv) {
                        {"preload", preload},
                        {"file", file},
                        {"calls", calls},
+                       {"locale", locale},
                        {"halves", halves},
                        {"sums", sums},
                        {"rooted", rooted},

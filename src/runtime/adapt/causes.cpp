@@ -10,27 +10,50 @@ namespace {
 using What = Cause::What;
 
 bool has(std::span<const HostId> hosts, HostId host) {
-  return std::ranges::find(hosts, host) != hosts.end();
+  return std::ranges::binary_search(hosts, host);
+}
+
+std::vector<HostId> sorted(std::vector<HostId> hosts) {
+  std::ranges::sort(hosts);
+  return hosts;
+}
+
+std::vector<HostId> all_but(HostId one, HostId count) {
+  std::vector<HostId> others;
+  for (HostId host = 0; host < count; ++host)
+    if (host != one) others.push_back(host);
+  return others;
 }
 
 } // namespace
 
-bool Cause::covers(const Network& network, HostId from_host, HostId to_host) const {
+Cause::Ends Cause::ends(const Network& network) const {
   switch (what) {
   case What::trunk: {
     const network::Trunk& trunk = network.trunks[index(from)];
-    return has(trunk.from, from_host) && has(trunk.to, to_host);
+    return {sorted(trunk.from), sorted(trunk.to)};
   }
   case What::sites:
-    return has(network.sites[index(from)], from_host) && has(network.sites[index(to)], to_host);
+    return {sorted(network.sites[index(from)]), sorted(network.sites[index(to)])};
   case What::egress:
-    return from_host == from && to_host != from;
+    return {{from}, all_but(from, network.size())};
   case What::ingress:
-    return to_host == from && from_host != from;
+    return {all_but(from, network.size()), {from}};
   case What::pair:
-    return from_host == from && to_host == to;
+    return {{from}, {to}};
   }
-  return false;
+  return {};
+}
+
+bool Cause::Ends::cover(HostId from_host, HostId to_host) const {
+  return from_host != to_host && has(from, from_host) && has(to, to_host);
+}
+
+std::pair<HostId, HostId> Cause::Ends::first_pair() const {
+  for (const HostId a : from)
+    for (const HostId b : to)
+      if (a != b) return {a, b};
+  return {0, 0};
 }
 
 namespace {
@@ -46,14 +69,14 @@ void change_pair(Network& network, HostId a, HostId b, const Cause& cause, Quant
   }
 }
 
-void change_capacity(Network& network, const Cause& cause) {
+void change_capacity(Network& network, const Cause& cause, const Cause::Ends& ends) {
   const auto scale = [&](units::Rate& rate) { rate = units::Rate(rate.value() / cause.factor); };
   if (cause.what == What::trunk) scale(network.trunks[index(cause.from)].capacity);
   if (cause.what == What::egress) scale(network.hosts[index(cause.from)].egress);
   if (cause.what == What::ingress) scale(network.hosts[index(cause.from)].ingress);
   if (cause.what != What::sites) return;
   for (network::Trunk& trunk : network.trunks)
-    if (cause.covers(network, trunk.from.front(), trunk.to.front())) scale(trunk.capacity);
+    if (ends.cover(trunk.from.front(), trunk.to.front())) scale(trunk.capacity);
 }
 
 } // namespace
@@ -61,10 +84,11 @@ void change_capacity(Network& network, const Cause& cause) {
 Network changed(const Network& network, std::span<const Cause> causes, Quantity quantity) {
   Network result = network;
   for (const Cause& cause : causes) {
-    for (HostId a = 0; a < network.size(); ++a)
-      for (HostId b = 0; b < network.size(); ++b)
-        if (a != b && cause.covers(network, a, b)) change_pair(result, a, b, cause, quantity);
-    if (quantity == Quantity::bandwidth) change_capacity(result, cause);
+    const Cause::Ends ends = cause.ends(network);
+    for (const HostId a : ends.from)
+      for (const HostId b : ends.to)
+        if (a != b) change_pair(result, a, b, cause, quantity);
+    if (quantity == Quantity::bandwidth) change_capacity(result, cause, ends);
   }
   return result;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// What of a network may change. Pure functions.
@@ -23,7 +24,15 @@ struct Cause {
   double factor = 1;    ///< how many times as long they take, if it is bandwidth that changed
   double excess_ns = 0; ///< how much longer they take, if it is latency
 
-  [[nodiscard]] bool covers(const Network& network, HostId from_host, HostId to_host) const;
+  /// The hosts on either side of what changed, in ascending order.
+  struct Ends {
+    std::vector<HostId> from, to;
+    /// Whether messages from a host to another one go through it.
+    [[nodiscard]] bool cover(HostId from_host, HostId to_host) const;
+    /// Returns the first pair of hosts that it covers.
+    [[nodiscard]] std::pair<HostId, HostId> first_pair() const;
+  };
+  [[nodiscard]] Ends ends(const Network& network) const;
 };
 
 enum class Quantity : std::uint8_t { bandwidth, latency };

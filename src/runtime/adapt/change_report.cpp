@@ -5,7 +5,6 @@
 #include "units/index.hpp"
 
 #include <array>
-#include <cstdio>
 #include <string_view>
 
 namespace thalweg::runtime {
@@ -13,13 +12,7 @@ namespace {
 
 using observe::quoted;
 
-std::string in_seconds(double ns) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.9f", ns * 1e-9);
-  return text.data();
-}
-
-std::string in_seconds(std::int64_t ns) { return in_seconds(static_cast<double>(ns)); }
+std::string in_seconds(std::int64_t ns) { return observe::seconds(static_cast<double>(ns)); }
 
 std::string_view name_of(Replanning::Outcome outcome) {
   constexpr std::array<std::string_view, 5> names = {"open", "nothing better", "no memory",
@@ -32,27 +25,21 @@ std::string shape_of(const RaceKey& key, const SizeRange& sizes) {
          ", \"root\": " + std::to_string(key.root) + ", " + size_fields(sizes);
 }
 
-/// Returns the names of the hosts that a cause is about at one end.
-std::string ends(const Network& network, const Cause& cause, bool from) {
-  std::vector<std::string> names;
-  for (HostId host = 0; host < network.size(); ++host)
-    for (HostId other = 0; other < network.size(); ++other)
-      if (host != other &&
-          (from ? cause.covers(network, host, other) : cause.covers(network, other, host))) {
-        names.push_back(network.hosts[index(host)].name);
-        break;
-      }
-  return observe::list(names);
+std::string names(const Network& network, const std::vector<HostId>& hosts) {
+  std::vector<std::string> all;
+  for (const HostId host : hosts)
+    all.push_back(network.hosts[index(host)].name);
+  return observe::list(all);
 }
 
 std::string report(const Network& network, const Cause& cause) {
   constexpr std::array<std::string_view, 5> whats = {"trunk", "sites", "egress", "ingress", "pair"};
-  std::array<char, 32> factor{};
-  std::snprintf(factor.data(), factor.size(), "%.3g", cause.factor);
+  const Cause::Ends ends = cause.ends(network);
   return "{\"what\": " + quoted(whats[static_cast<std::size_t>(cause.what)]) +
          ", \"name\": " + quoted(to_text(network, cause)) +
-         ", \"from\": " + ends(network, cause, true) + ", \"to\": " + ends(network, cause, false) +
-         ", \"factor\": " + factor.data() + ", \"excess\": " + in_seconds(cause.excess_ns) + "}";
+         ", \"from\": " + names(network, ends.from) + ", \"to\": " + names(network, ends.to) +
+         ", \"factor\": " + observe::digits(cause.factor, 3) +
+         ", \"excess\": " + observe::seconds(cause.excess_ns) + "}";
 }
 
 std::string report(const PlanChange& change) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <span>
@@ -120,6 +121,7 @@ private:
   /// A part of the network, and by how much it may have changed.
   struct Candidate {
     std::vector<Cause> causes;
+    std::vector<double> latency_ns; ///< of a path through each of them, as it usually is
     Quantity quantity{};
     double factor = 1, misfit = 1;
   };
@@ -154,9 +156,14 @@ private:
     }
   }
   void add_candidates(std::vector<Candidate>& all, const std::vector<Cause>& causes) const {
+    std::vector<double> latency_ns;
+    for (const Cause& cause : causes) {
+      const auto [from, to] = cause.ends(_seen.network).first_pair();
+      latency_ns.push_back(1e9 * _seen.network.latency(from, to).value());
+    }
     for (const Quantity quantity : {Quantity::bandwidth, Quantity::latency}) {
       if (!is_meant(causes.front(), quantity) || _is_cancelled) continue;
-      Candidate& candidate = all.emplace_back(Candidate{causes, quantity});
+      Candidate& candidate = all.emplace_back(Candidate{causes, latency_ns, quantity});
       for (const double factor : first_factors)
         improve(candidate, _is_slower ? factor : 1 / factor, few_calls);
       refine(candidate, first_steps, few_calls);
@@ -198,10 +205,9 @@ private:
   }
   /// Returns the network after a change by a factor, which the causes then have.
   Network network_with(Candidate& candidate, double factor) const {
-    for (Cause& cause : candidate.causes) {
-      cause.factor = factor;
-      const auto [from, to] = pair_of(cause);
-      cause.excess_ns = 1e9 * _seen.network.latency(from, to).value() * (factor - 1);
+    for (std::size_t i = 0; i < candidate.causes.size(); ++i) {
+      candidate.causes[i].factor = factor;
+      candidate.causes[i].excess_ns = candidate.latency_ns[i] * (factor - 1);
     }
     return changed(_seen.network, candidate.causes, candidate.quantity);
   }
@@ -211,26 +217,36 @@ private:
     return cause.what == What::sites || cause.what == What::pair ||
            (cause.what == What::trunk && _seen.network.sites.empty());
   }
-  /// Returns two hosts on whose path it is.
-  [[nodiscard]] std::pair<HostId, HostId> pair_of(const Cause& cause) const {
-    for (HostId a = 0; a < _seen.network.size(); ++a)
-      for (HostId b = 0; b < _seen.network.size(); ++b)
-        if (a != b && cause.covers(_seen.network, a, b)) return {a, b};
-    return {0, 0};
-  }
 
-  /// Returns what may have changed; what is more likely by itself comes first.
+  /// Returns what may have changed; what is more likely by itself comes first. Through trunks and
+  /// between sites there are messages that take another time, as through the hosts.
   [[nodiscard]] std::vector<std::vector<Cause>> parts() const {
     std::vector<std::vector<Cause>> result;
     const Network& net = _seen.network;
+    const std::vector<std::size_t> different = differences();
+    const auto add = [&](const Cause& cause) {
+      const Cause::Ends ends = cause.ends(net);
+      const auto is_within = [&](std::size_t at) {
+        const auto [from, to] = hosts_of(at);
+        return ends.cover(from, to);
+      };
+      if (std::ranges::any_of(different, is_within)) result.push_back({cause});
+    };
     for (std::int32_t i = 0; i < std::ssize(net.trunks); ++i)
-      result.push_back({{.what = What::trunk, .from = i}});
+      add({.what = What::trunk, .from = i});
     for (std::int32_t a = 0; a < std::ssize(net.sites); ++a)
       for (std::int32_t b = 0; b < std::ssize(net.sites); ++b)
-        if (a != b) result.push_back({{.what = What::sites, .from = a, .to = b}});
+        if (a != b) add({.what = What::sites, .from = a, .to = b});
     for (const HostId host : suspicious_hosts())
       result.push_back(
           {{.what = What::egress, .from = host}, {.what = What::ingress, .from = host}});
+    return result;
+  }
+  /// Returns where messages are counted that take another time than usual.
+  [[nodiscard]] std::vector<std::size_t> differences() const {
+    std::vector<std::size_t> result;
+    for (std::size_t at = 0; at < _waits.size(); ++at)
+      if (difference(_usual, at) > 0) result.push_back(at);
     return result;
   }
   [[nodiscard]] std::pair<HostId, HostId> hosts_of(std::size_t at) const {
@@ -254,13 +270,11 @@ private:
     return hosts;
   }
   [[nodiscard]] std::vector<std::pair<HostId, HostId>> suspicious_pairs() const {
-    std::vector<std::pair<double, std::size_t>> differences;
-    for (std::size_t at = 0; at < _waits.size(); ++at)
-      if (const double seconds = difference(_usual, at); seconds > 0)
-        differences.emplace_back(-seconds, at);
-    std::ranges::sort(differences);
+    std::vector<std::size_t> order = differences();
+    std::ranges::stable_sort(order, std::greater(),
+                             [&](std::size_t at) { return difference(_usual, at); });
     std::vector<std::pair<HostId, HostId>> pairs;
-    for (const auto& [seconds, at] : differences) {
+    for (const std::size_t at : order) {
       if (pairs.size() == most_pairs) break;
       if (std::ranges::find(pairs, hosts_of(at)) == pairs.end()) pairs.push_back(hosts_of(at));
     }

@@ -23,10 +23,10 @@ struct Explanation {
 ///
 /// The latest calls are simulated in a row, so that ranks which come late because of the call
 /// before do so in the simulation, too: what a message waits for needn't be told from what it
-/// takes. Each trunk, each direction between two sites, and the ports and pairs whose messages
-/// differ most are tried with several factors. Of those that explain about as much the first one
-/// counts. Where it is looked for a recovery, only the network as it was is tried. Deterministic.
-/// O(causes × simulations).
+/// takes. Each trunk and each direction between two sites with messages that differ, and the ports
+/// and pairs whose messages differ most are tried with several factors. Of those that explain about
+/// as much the first one counts. Where it is looked for a recovery, only the network as it was is
+/// tried. Deterministic. O(causes × simulations).
 std::optional<Explanation> explain(const Observations& seen, const std::atomic<bool>& is_cancelled);
 
 } // namespace thalweg::runtime

@@ -3,20 +3,14 @@
 #include "runtime/observe/json_text.hpp"
 #include "units/fields.hpp"
 
-#include <array>
 #include <charconv>
-#include <cstdio>
 #include <optional>
 #include <stdexcept>
 
 namespace thalweg::runtime {
 namespace {
 
-std::string seconds(std::int64_t ns) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.9f", static_cast<double>(ns) * 1e-9);
-  return text.data();
-}
+std::string seconds(std::int64_t ns) { return observe::seconds(static_cast<double>(ns)); }
 
 /// Returns an object with what there is of each candidate.
 /// @param value its JSON, from a candidate

@@ -4,7 +4,9 @@
 #include "runtime/choose/plan_copy.hpp"
 #include "units/units.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -24,9 +26,14 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-bool is_on(const char* name) {
+/// Whether a variable switches something on. What is neither on nor off becomes a remark.
+bool is_on(const char* name, std::vector<std::string>& remarks) {
   const std::string value = variable(name);
-  return !value.empty() && value != "0";
+  if (value == "1" || value == "on") return true;
+  if (!value.empty() && value != "0" && value != "off")
+    remarks.push_back(std::string(name) + ": '" + value +
+                      "': expected 1 or on, 0 or off; it counts as off");
+  return false;
 }
 
 } // namespace
@@ -42,6 +49,25 @@ std::string read_file(const std::string& path) {
   std::fclose(file);
   if (!good || content.empty()) throw std::invalid_argument("can't read it, or it is empty");
   return content;
+}
+
+std::optional<double> parse_number(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number))
+    return std::nullopt;
+  return number;
+}
+
+double seconds_of_patience() {
+  const std::string text = variable("THALWEG_SETUP_TIMEOUT");
+  if (text.empty()) return usual_patience_s;
+  const auto seconds = parse_number(text);
+  if (!seconds || *seconds < 0)
+    throw std::invalid_argument("THALWEG_SETUP_TIMEOUT: '" + text +
+                                "': expected a number of seconds, without a unit; it counts as 30");
+  constexpr double most_s = 1e6; // in nanoseconds it is still a whole number of 64 bits
+  return std::min(*seconds, most_s);
 }
 
 std::string about_plan(const std::string& path, const std::string& why) {
@@ -112,12 +138,23 @@ Settings Settings::from_environment() {
   if (settings.events == 0 && !settings.trace.empty()) settings.events = usual_events;
   const std::string plan = variable("THALWEG_PLAN"), window = variable("THALWEG_WINDOW");
   settings.plan_path = plan;
-  settings.reproducible = is_on("THALWEG_REPRODUCIBLE");
-  settings.verbose = is_on("THALWEG_VERBOSE");
-  settings.nonblocking = is_on("THALWEG_NONBLOCKING");
-  settings.one_host = is_on("THALWEG_ONE_HOST");
-  settings.race = is_on("THALWEG_RACE");
-  settings.adapt = is_on("THALWEG_ADAPT");
+  const auto on = [&](const char* name) { return is_on(name, settings.remarks); };
+  settings.reproducible = on("THALWEG_REPRODUCIBLE");
+  settings.verbose = on("THALWEG_VERBOSE");
+  settings.nonblocking = on("THALWEG_NONBLOCKING");
+  settings.one_host = on("THALWEG_ONE_HOST");
+  settings.race = on("THALWEG_RACE");
+  settings.adapt = on("THALWEG_ADAPT");
+  if (settings.adapt && !settings.race) {
+    settings.remarks.emplace_back("THALWEG_ADAPT: plans stay as they are: only plans that race "
+                                  "follow the network; set THALWEG_RACE=1");
+    settings.adapt = false;
+  }
+  try {
+    seconds_of_patience();
+  } catch (const std::invalid_argument& error) {
+    settings.remarks.emplace_back(error.what());
+  }
 #if defined(THALWEG_SIMULATED)
   if (settings.adapt)
     settings.remarks.emplace_back("THALWEG_ADAPT: a simulated network is planned for once");

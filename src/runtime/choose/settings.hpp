@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace thalweg::runtime {
@@ -44,6 +46,17 @@ struct Settings {
   /// Requires bytes from to_bytes().
   static Settings from_bytes(const std::string& bytes);
 };
+
+/// Returns the number that a whole text is, whatever the locale; none if it isn't a finite one.
+std::optional<double> parse_number(std::string_view text);
+
+/// How long a rank waits for the others at set-up, unless told otherwise: launchers may start them
+/// at different times.
+inline constexpr double usual_patience_s = 30;
+
+/// Returns THALWEG_SETUP_TIMEOUT of this process, in seconds.
+/// @throws std::invalid_argument if it is set to anything else
+double seconds_of_patience();
 
 /// Returns a file's content.
 /// @throws std::invalid_argument saying why it can't be read, without its name

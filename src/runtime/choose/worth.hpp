@@ -42,7 +42,8 @@ public:
 
 private:
   std::int64_t _start_ns, _spent_ns = 0, _other_ns = 0;
-  std::int64_t _percent = 200; ///< of the usual time; the most so far
+  std::int64_t _usual_ns = 0;  ///< that the plans of _spent_ns usually take
+  std::int64_t _percent = 200; ///< of the usual time, of all plans together
 };
 
 } // namespace thalweg::runtime

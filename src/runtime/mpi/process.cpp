@@ -1,5 +1,6 @@
 #include "runtime/mpi/process.hpp"
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <cstdio>
@@ -8,6 +9,8 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <span>
+#include <string_view>
 #include <unistd.h>
 
 #if defined(THALWEG_SIMULATED)
@@ -74,13 +77,15 @@ std::uint64_t build_id() {
 }
 
 bool has_device_library() {
-  for (const char* name : {"libcuda.so.1", "libamdhip64.so", "libamdhip64.so.5", "libamdhip64.so.6",
-                           "libze_loader.so.1"})
-    if (void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD)) {
-      dlclose(library);
-      return true;
-    }
-  return false;
+  // By the beginnings of their files' names: each major version has another name.
+  const auto is_one = [](dl_phdr_info* object, std::size_t, void*) -> int {
+    const std::string_view path = object->dlpi_name;
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    constexpr std::array<std::string_view, 3> devices = {"libcuda.so", "libamdhip64.so",
+                                                         "libze_loader.so"};
+    return std::ranges::any_of(devices, [&](auto device) { return name.starts_with(device); });
+  };
+  return dl_iterate_phdr(is_one, nullptr) != 0;
 }
 
 std::string without(const std::string& list, const std::string& own) {
@@ -116,9 +121,10 @@ void leave_preload() {
 
 bool launched_first(bool all) {
   const std::array<const char*, 3> world = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
-  const std::array<const char*, 3> host = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                                           "SLURM_LOCALID"};
-  for (const char* name : all ? world : host)
+  const std::array<const char*, 6> host = {
+      "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",   "SLURM_LOCALID", "PMI_LOCAL_RANK",
+      "PALS_LOCAL_RANKID",          "FLUX_TASK_LOCAL_ID"};
+  for (const char* name : all ? std::span<const char* const>(world) : host)
     if (const char* value = std::getenv(name)) return std::strcmp(value, "0") == 0;
   return true;
 }

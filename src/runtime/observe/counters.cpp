@@ -1,7 +1,6 @@
 #include "runtime/observe/counters.hpp"
 
-#include <array>
-#include <cstdio>
+#include "runtime/observe/json_text.hpp"
 
 namespace thalweg::runtime::observe {
 
@@ -32,11 +31,6 @@ std::uint64_t Counters::calls(Counted what, std::optional<Reason> reason) const 
 }
 
 std::string Counters::entry(const Count& count, const Calibration& clock) {
-  const auto seconds = [](double ns) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.9f", ns * 1e-9);
-    return std::string(text.data());
-  };
   std::string json = "{\"calls\": " + std::to_string(count.calls.value()) +
                      ", \"bytes\": " + std::to_string(count.bytes.value()) +
                      ", \"seconds\": " + seconds(clock.duration_ns(count.time.value()));

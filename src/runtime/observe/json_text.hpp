@@ -1,26 +1,19 @@
 #pragma once
 
-#include <cstdio>
 #include <string>
 #include <string_view>
 
-/// Texts and lists as JSON.
+/// Texts, numbers and lists as JSON.
 namespace thalweg::runtime::observe {
 
-inline std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      char escaped[8];
-      std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(c));
-      result += escaped;
-    } else {
-      result += c;
-    }
-  }
-  return result + "\"";
-}
+/// Returns a text in quotes. What isn't UTF-8 becomes U+FFFD.
+std::string quoted(std::string_view text);
+
+/// Returns nanoseconds in seconds.
+std::string seconds(double ns);
+
+/// Returns a number rounded to some significant digits.
+std::string digits(double value, int significant);
 
 /// @param text makes JSON of an item
 template <class Items, class Text>

@@ -25,6 +25,21 @@ void make_pages(int file, std::size_t begin, std::size_t end) {
   }
 }
 
+/// Reserves space for a file's bytes. Returns errno's value, or 0. Bytes before `begin` aren't
+/// asked for again: file systems look at each of their blocks, or write to it.
+int reserve(int file, std::size_t begin, std::size_t end) {
+  // A file in memory isn't grown where a signal comes meanwhile: what is done at once is done
+  // before a profiler's next signal.
+  constexpr std::size_t at_once = std::size_t{1} << 20;
+  int error = 0;
+  while (begin < end && (error == 0 || error == EINTR)) {
+    const std::size_t bytes = std::min(at_once, end - begin);
+    error = posix_fallocate(file, static_cast<off_t>(begin), static_cast<off_t>(bytes));
+    if (error == 0) begin += bytes;
+  }
+  return error;
+}
+
 } // namespace
 
 MappedFile::~MappedFile() {
@@ -48,9 +63,7 @@ bool MappedFile::grow(std::size_t size) {
   if (size <= _size) return true;
   if (size > _most || _error != 0) return false;
   const units::SurvivesFileLimit survives;
-  do // A file in memory isn't grown where a signal comes meanwhile.
-    _error = posix_fallocate(_file, 0, static_cast<off_t>(size));
-  while (_error == EINTR);
+  _error = reserve(_file, _size, size);
   if (_error == 0) {
     // Pages that are made at once are cheaper than each at its first touch, in the program's time.
     make_pages(_file, _size, size);

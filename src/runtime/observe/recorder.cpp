@@ -6,7 +6,11 @@
 namespace thalweg::runtime::observe {
 namespace {
 
-constexpr std::size_t growth_bytes = std::size_t{1} << 20;
+constexpr std::size_t least_growth = std::size_t{1} << 20, most_growth = std::size_t{1} << 24;
+
+/// Returns the bytes by which a file of this size grows: larger ones seldom, but never for so long
+/// that a call takes noticeably longer.
+std::size_t growth_of(std::size_t size) { return std::clamp(size / 8, least_growth, most_growth); }
 
 std::uint64_t room_of(std::size_t bytes) { return (bytes - sizeof(FileHeader)) / sizeof(Event); }
 
@@ -16,7 +20,7 @@ std::string Recorder::open(const std::string& path, const Identity& identity, st
   most = std::max(std::min(most, all), sizeof(Event));
   if (std::string problem = _file.open(path, sizeof(FileHeader) + most); !problem.empty())
     return problem;
-  if (!_file.grow(std::min(sizeof(FileHeader) + most, growth_bytes))) return _file.problem();
+  if (!_file.grow(std::min(sizeof(FileHeader) + most, least_growth))) return _file.problem();
   FileHeader header;
   std::memcpy(header.magic, magic, sizeof magic);
   header.record_size = sizeof(Event);
@@ -39,7 +43,7 @@ std::uint64_t Recorder::position_beyond(std::uint64_t number) {
     const std::lock_guard lock(_mutex);
     while (number >= _room && _room < _most) {
       const std::size_t most = sizeof(FileHeader) + _most * sizeof(Event);
-      if (!_file.grow(std::min(_file.size() + growth_bytes, most))) _most = _room;
+      if (!_file.grow(std::min(_file.size() + growth_of(_file.size()), most))) _most = _room;
       header().room = _room = std::min(room_of(_file.size()), _most);
     }
   }

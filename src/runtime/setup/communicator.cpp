@@ -12,11 +12,32 @@
 #include <set>
 
 namespace thalweg::runtime {
+namespace {
+
+std::vector<int> first_numbers(int count) {
+  std::vector<int> numbers(index(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+/// Whether a communicator has the ranks of COMM_WORLD in their order.
+bool is_like_world(MPI_Comm comm) {
+  int result = MPI_UNEQUAL;
+  native.Comm_compare(comm, native.comm_world, &result);
+  return result == MPI_IDENT || result == MPI_CONGRUENT;
+}
+
+} // namespace
 
 std::vector<int> world_ranks_of(MPI_Comm comm) {
-  MPI_Group group{};
   int is_inter = 0;
   native.Comm_test_inter(comm, &is_inter);
+  if (is_inter == 0 && is_like_world(comm)) {
+    int size = 0;
+    native.Comm_size(comm, &size);
+    return first_numbers(size);
+  }
+  MPI_Group group{};
   (is_inter != 0 ? native.Comm_remote_group : native.Comm_group)(comm, &group);
   return take_world_ranks(group);
 }
@@ -26,8 +47,8 @@ std::vector<int> take_world_ranks(MPI_Group group) {
   int size = 0;
   native.Comm_group(native.comm_world, &world);
   native.Group_size(group, &size);
-  std::vector<int> ranks(index(size)), result(ranks.size());
-  std::iota(ranks.begin(), ranks.end(), 0);
+  const std::vector<int> ranks = first_numbers(size);
+  std::vector<int> result(ranks.size());
   native.Group_translate_ranks(group, size, ranks.data(), world, result.data());
   native.Group_free(&group);
   native.Group_free(&world);
@@ -137,7 +158,7 @@ void Communicator::enable_at_once(MPI_Comm comm, Runtime& runtime) {
   for (const int world_rank : world_ranks)
     placement.push_back(runtime.hosts[index(world_rank)]);
   // All ranks know the same tables of the plan file.
-  auto table = runtime.tables.known(placement, runtime);
+  auto table = runtime.tables.known(placement, runtime).table;
   enable(std::move(placement), std::move(table), runtime);
 }
 
@@ -162,8 +183,8 @@ Communicator& Communicators::add(MPI_Comm comm, Runtime& runtime) {
   if (made->reason == Reason::not_set_up)
     made->negotiation = std::make_unique<Negotiation>(comm, *made, runtime);
   if (inter == 0) made->note(comm, runtime);
-  Communicator& result = _communicators.add(comm, std::move(made));
-  native.Comm_set_attr(comm, _keyval, this);
+  const auto [result, is_new] = _communicators.add(comm, std::move(made));
+  if (is_new) native.Comm_set_attr(comm, _keyval, this);
   return result;
 }
 
@@ -208,12 +229,12 @@ void Communicators::add_world(Runtime& runtime) {
   auto world = std::make_unique<Communicator>();
   world->rank = runtime.world_rank;
   world->size = runtime.world_size;
-  world->world_ranks = members_of(native.comm_world);
+  world->world_ranks = first_numbers(runtime.world_size);
   world->tag = 0;
   world->reason = runtime.reason;
   world->note(native.comm_world, runtime);
   if (runtime.active()) {
-    auto table = runtime.tables.known(runtime.hosts, runtime);
+    auto table = runtime.tables.known(runtime.hosts, runtime).table;
     if (table == nullptr && runtime.has_tables() && !runtime.on_one_host()) {
       std::string bytes;
       if (runtime.world_rank == 0) bytes = Tables::make(runtime.hosts, runtime);

@@ -50,11 +50,11 @@ struct Communicator {
   [[nodiscard]] bool passes() const {
     return reason && negotiation == nullptr && reason != Reason::intercommunicator;
   }
-  /// Finds its ranks in COMM_WORLD, and whether anything prevents plans. O(ranks), local.
+  /// Finds its ranks in COMM_WORLD, and whether anything prevents plans. As world_ranks_of().
   void describe(MPI_Comm comm, const Runtime& runtime);
   /// Waits for what its ranks have begun to agree on. No call may follow.
   void end();
-  /// Enters it in what is recorded, if anything is. O(ranks), local.
+  /// Enters it in what is recorded, if anything is. As world_ranks_of(), if its ranks aren't known.
   void note(MPI_Comm comm, const Runtime& runtime);
   /// Lets reductions be executed by reproducible_choice(), without any agreement, which one thread
   /// needs none for; other collectives by the plan file alone. Local.
@@ -72,9 +72,11 @@ constexpr int data_tag(int tag) { return 2 * tag; }
 constexpr int acknowledgement_tag(int tag) { return 2 * tag + 1; }
 
 /// Returns the ranks in COMM_WORLD of a communicator's members, or of the remote ones, if it is an
-/// intercommunicator; MPI_UNDEFINED for those that aren't there. O(ranks), local.
+/// intercommunicator; MPI_UNDEFINED for those that aren't there. Local. O(ranks) for a communicator
+/// like COMM_WORLD; else what the library takes to translate ranks: O(ranks × ranks of COMM_WORLD)
+/// in Open MPI.
 std::vector<int> world_ranks_of(MPI_Comm comm);
-/// Returns the same of a group, which it frees.
+/// Returns the same of a group, which it frees, always by the library's translation.
 std::vector<int> take_world_ranks(MPI_Group group);
 
 /// The communicators that have been used, by handle. An entry is removed when MPI frees the

@@ -39,11 +39,14 @@ public:
     last = {this, _version, handle, found != _values.end() ? found->second.get() : nullptr};
     return last.found;
   }
-  /// Returns what is there: `value`, or what another thread has added meanwhile.
-  Value& add(Handle handle, std::unique_ptr<Value> value) {
+  /// Returns what is there: `value`, or what another thread has added meanwhile; and whether it is
+  /// `value`. Only then does the caller set the attribute by which the entry is taken out: setting
+  /// it again would delete the one before, and with it the entry.
+  std::pair<Value&, bool> add(Handle handle, std::unique_ptr<Value> value) {
     const std::lock_guard lock(_mutex);
-    ++_version;
-    return *_values.try_emplace(handle, std::move(value)).first->second;
+    const auto [found, is_new] = _values.try_emplace(handle, std::move(value));
+    if (is_new) ++_version;
+    return {*found->second, is_new};
   }
   /// Returns null if there is nothing.
   std::unique_ptr<Value> take(Handle handle) {

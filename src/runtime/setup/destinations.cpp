@@ -20,8 +20,8 @@ const Destinations::Ranks& Destinations::add(MPI_Comm comm) {
   if (between_groups == 0)
     for (const int neighbor : Neighbors::of(comm, own).destinations)
       ranks->neighbors.push_back(ranks->world_rank(neighbor));
-  const Ranks& result = _ranks.add(comm, std::move(ranks));
-  native.Comm_set_attr(comm, _keyval, this);
+  const auto [result, is_new] = _ranks.add(comm, std::move(ranks));
+  if (is_new) native.Comm_set_attr(comm, _keyval, this);
   return result;
 }
 

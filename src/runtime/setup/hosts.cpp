@@ -27,10 +27,20 @@ std::string misplacement(const planner::PlanFile& plan, const network::Placement
          "anew";
 }
 
-network::Network assumed_network(const std::vector<std::string>& names) {
-  std::vector<std::string> distinct;
+std::vector<std::int32_t> numbers_of(const std::vector<std::string>& names) {
+  std::unordered_map<std::string, std::int32_t> numbers;
+  std::vector<std::int32_t> result;
   for (const std::string& name : names)
-    if (std::ranges::find(distinct, name) == distinct.end()) distinct.push_back(name);
+    result.push_back(
+        numbers.try_emplace(name, static_cast<std::int32_t>(numbers.size())).first->second);
+  return result;
+}
+
+network::Network assumed_network(const std::vector<std::string>& names) {
+  const std::vector<std::int32_t> numbers = numbers_of(names);
+  std::vector<std::string> distinct;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (index(numbers[i]) == distinct.size()) distinct.push_back(names[i]);
   network::Network network = network::even_network(static_cast<network::HostId>(distinct.size()),
                                                    units::Time(1e-4), units::Rate(1e9));
   for (std::size_t i = 0; i < distinct.size(); ++i)

@@ -3,6 +3,7 @@
 #include "network/network.hpp"
 #include "planner/table.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@ namespace thalweg::runtime {
 /// Says which rank isn't where the plan expects it; empty if a table is for this placement, or if
 /// none is for so many ranks. O(tables * ranks).
 std::string misplacement(const planner::PlanFile& plan, const network::Placement& placement);
+
+/// Numbers names in the order of their first appearance, from 0.
+std::vector<std::int32_t> numbers_of(const std::vector<std::string>& names);
 
 /// Returns a network of the distinct names in the order of their first appearance, all alike, for
 /// forced algorithms without a plan.

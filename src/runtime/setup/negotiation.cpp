@@ -55,6 +55,7 @@ void Negotiation::go_on() {
   case Stage::announcing:
     return share();
   case Stage::sharing:
+    _table = _runtime.tables.add(_placement, _bytes, _announced[1]);
     return finish();
   case Stage::watching:
   case Stage::done:
@@ -76,8 +77,11 @@ void Negotiation::begin() {
 }
 
 void Negotiation::agree() {
-  const bool lacks =
-      _runtime.has_tables() && _runtime.tables.known(_placement, _runtime) == nullptr;
+  using enum NegotiationRecord::Field;
+  KnownTable known;
+  if (_runtime.has_tables()) known = _runtime.tables.known(_placement, _runtime);
+  _table = known.table;
+  const bool lacks = _runtime.has_tables() && _table == nullptr;
   // The first rank's number does, unless messages of several communicators may mix.
   const bool proposes = _runtime.multiple_threads || _communicator.rank == 0;
   const PlanningBudget budget = _runtime.tables.budget();
@@ -86,14 +90,16 @@ void Negotiation::agree() {
   _own[latest_owner] = lacks ? -1 : _communicator.rank;
   _own[shortfall_ns] = budget.shortfall_ns(_communicator.size, observe::monotonic_ns());
   _own[planning_ns] = budget.expected_ns(_communicator.size);
-  check(native.Iallreduce(_own.data(), _all.data(), static_cast<int>(_own.size()), native.int64,
-                          native.max, _comm, &_request));
+  _own.set_checksum(known.checksum);
+  check(native.Iallreduce(_own.values.data(), _all.values.data(),
+                          static_cast<int>(_own.values.size()), native.int64, native.max, _comm,
+                          &_request));
   _stage = Stage::agreeing;
   _since = _now;
 }
 
 void Negotiation::claim() {
-  _claimed = _runtime.communicators.tags().claim(static_cast<int>(_all[number])) ? 1 : 0;
+  _claimed = _runtime.communicators.tags().claim(proposed()) ? 1 : 0;
   check(
       native.Iallreduce(&_claimed, &_all_claimed, 1, native.integer, native.min, _comm, &_request));
   _stage = Stage::claiming;
@@ -102,12 +108,13 @@ void Negotiation::claim() {
 
 void Negotiation::claimed() {
   if (_all_claimed != 0) return look_for_table();
-  if (_claimed != 0) _runtime.communicators.tags().release(static_cast<int>(_all[number]));
+  if (_claimed != 0) _runtime.communicators.tags().release(proposed());
   agree();
 }
 
 void Negotiation::look_for_table() {
-  if (_communicator.tag < 0) _communicator.tag = static_cast<int>(_all[number]);
+  using enum NegotiationRecord::Field;
+  if (_communicator.tag < 0) _communicator.tag = proposed();
   if (_runtime.multiple_threads && acknowledgement_tag(_communicator.tag) > _runtime.largest_tag) {
     _runtime.communicators.tags().release(_communicator.tag);
     _communicator.tag = -1;
@@ -115,7 +122,7 @@ void Negotiation::look_for_table() {
     _stage = Stage::done;
     return;
   }
-  if (_all[lacking] == 0) return finish();
+  if (_all.all_know_the_same()) return finish();
   if (_all[latest_owner] >= 0) return announce(static_cast<int>(_all[latest_owner]));
   if (_spent_ns >= _all[planning_ns] && _all[shortfall_ns] <= 0) return announce(0);
   _due_ns = std::max(2 * _spent_ns, _all[planning_ns]);
@@ -127,7 +134,7 @@ void Negotiation::announce(int owner) {
   _owner = owner;
   if (_communicator.rank == owner) {
     const std::int64_t begin_ns = observe::monotonic_ns();
-    if (const auto known = _runtime.tables.known(_placement, _runtime)) {
+    if (const auto known = _runtime.tables.known(_placement, _runtime).table) {
       const auto made = planner::to_bytes(*known);
       _bytes.assign(reinterpret_cast<const char*>(made.data()), made.size());
     } else {
@@ -151,12 +158,7 @@ void Negotiation::share() {
 }
 
 void Negotiation::finish() {
-  std::shared_ptr<const planner::Table> table;
-  if (_runtime.has_tables()) {
-    table = _runtime.tables.known(_placement, _runtime);
-    if (table == nullptr) table = _runtime.tables.add(_placement, _bytes, _announced[1]);
-  }
-  _communicator.enable(std::move(_placement), std::move(table), _runtime);
+  _communicator.enable(std::move(_placement), std::move(_table), _runtime);
   _stage = Stage::done;
 }
 

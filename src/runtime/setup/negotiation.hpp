@@ -1,11 +1,14 @@
 #pragma once
 
 #include "network/network.hpp"
+#include "planner/table.hpp"
 #include "runtime/choose/worth.hpp"
 #include "runtime/mpi/native.hpp"
+#include "runtime/setup/negotiation_record.hpp"
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace thalweg::runtime {
@@ -15,9 +18,9 @@ struct Runtime;
 
 /// Brings a communicator from its first call to its plans. It costs nothing before its calls have
 /// cost 20 times what an agreement costs. Then its ranks agree on whether all know a table for
-/// their placement; if some do, they share it; if none does, the first rank plans once the calls
-/// have cost more than that, and if it takes no rank's planning above 2 % of the time since
-/// MPI_Init.
+/// their placement, the same one; if some do, they share it; if none does, the first rank plans
+/// once the calls have cost more than that, and if it takes no rank's planning above 2 % of the
+/// time since MPI_Init.
 ///
 /// All ranks decide alike: when they begin to agree depends on the calls' number, collectives and
 /// sizes alone; the rest on what all get from the agreement. An agreement is a nonblocking native
@@ -50,9 +53,6 @@ private:
     sharing,    ///< its bytes
     done,
   };
-  /// What the agreement compares, by maximum.
-  enum Field : std::uint8_t { number, lacking, latest_owner, shortfall_ns, planning_ns };
-
   [[nodiscard]] bool is_open() const { return _stage != Stage::watching && _stage != Stage::done; }
   void begin();
   void agree();
@@ -62,6 +62,8 @@ private:
   void announce(int owner);
   void share();
   void finish();
+  /// Returns the tag that the ranks agreed on.
+  [[nodiscard]] int proposed() const { return static_cast<int>(_all[NegotiationRecord::number]); }
   /// Waits for the open operation and goes on with the next stage.
   void go_on();
 
@@ -69,12 +71,13 @@ private:
   Communicator& _communicator;
   Runtime& _runtime;
   network::Placement _placement;
+  std::shared_ptr<const planner::Table> _table; ///< null: not known, or none is needed
   Stage _stage = Stage::watching;
   MPI_Request _request;
   std::uint32_t _since = 0; ///< the call in which the open operation began
   std::uint32_t _now = 0;   ///< the call
   std::int64_t _spent_ns = 0, _due_ns = 0;
-  std::array<std::int64_t, 5> _own{}, _all{};
+  NegotiationRecord _own{}, _all{};
   int _claimed = 0, _all_claimed = 0;
   int _owner = 0;                           ///< of the table
   std::array<std::int64_t, 2> _announced{}; ///< bytes of the table, nanoseconds of planning

@@ -5,6 +5,7 @@
 #include "runtime/observe/json_text.hpp"
 #include "runtime/observe/summary.hpp"
 #include "runtime/setup/clocks.hpp"
+#include "runtime/setup/hosts.hpp"
 #include "runtime/setup/plan.hpp"
 #include "runtime/setup/runtime.hpp"
 #include "units/fields.hpp"
@@ -21,7 +22,6 @@
 #include <new>
 #include <numeric>
 #include <unistd.h>
-#include <unordered_map>
 
 namespace thalweg::runtime {
 namespace {
@@ -60,16 +60,6 @@ std::vector<std::string> command() {
     words.clear(); // there is no /proc
   }
   return words;
-}
-
-/// Numbers names in the order of their first appearance.
-std::vector<std::int32_t> numbers_of(const std::vector<std::string>& names) {
-  std::unordered_map<std::string, std::int32_t> numbers;
-  std::vector<std::int32_t> result;
-  for (const std::string& name : names)
-    result.push_back(
-        numbers.try_emplace(name, static_cast<std::int32_t>(numbers.size())).first->second);
-  return result;
 }
 
 void note(Runtime& it, const char* variable, const std::string& problem) {
@@ -158,11 +148,11 @@ void compare(Runtime& it) {
 /// Returns how many times slower the lab's network is than it stands for, as a number in JSON.
 std::string dilation() {
   const char* const text = std::getenv("THALWEG_LAB_DILATION");
-  char* end = nullptr;
-  const double number = text != nullptr ? std::strtod(text, &end) : 1;
-  if (text == nullptr || end == text || *end != '\0' || !(number >= 1 && number <= 1e6)) return "1";
+  const auto number = parse_number(text != nullptr ? text : "");
+  if (!number || !(*number >= 1 && *number <= 1e6)) return "1";
   std::array<char, 32> written{};
-  const auto [last, error] = std::to_chars(written.data(), written.data() + written.size(), number);
+  const auto [last, error] =
+      std::to_chars(written.data(), written.data() + written.size(), *number);
   return error == std::errc() ? std::string(written.data(), last) : "1";
 }
 

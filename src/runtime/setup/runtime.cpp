@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -26,13 +25,13 @@ std::atomic<Runtime*> runtime{nullptr};
 
 namespace {
 
-/// Returns how long a rank waits for the others at set-up; launchers may start them at different
-/// times.
-double seconds_of_patience() {
-  const char* const text = std::getenv("THALWEG_SETUP_TIMEOUT");
-  double seconds = 0;
-  if (text != nullptr) std::from_chars(text, text + std::strlen(text), seconds);
-  return seconds > 0 ? seconds : 30;
+/// Returns how long this rank waits for the others at set-up. Rank 0's settings remark on an error.
+double patience_s() {
+  try {
+    return seconds_of_patience();
+  } catch (const std::invalid_argument&) {
+    return usual_patience_s;
+  }
 }
 
 bool switched_off() {
@@ -69,14 +68,18 @@ struct Obstacle {
   std::string text = {}; ///< for the user; empty: nothing is said
 };
 
-/// Returns the obstacle that some ranks don't have the library. Lets another rank say it if rank 0,
-/// which says obstacles, may be one of them.
-Obstacle missing_library(const Runtime& it) {
-  Obstacle obstacle{Reason::disagreement,
-                    "some ranks don't have this library loaded: give all hosts the same "
-                    "LD_PRELOAD (mpirun -x LD_PRELOAD), or start with 'thalweg run'"};
-  if (it.world_rank != 0 && launched_first(false)) say(obstacle.text + "; everything is native");
-  return obstacle;
+/// The obstacle that some ranks don't have the library, or have given up waiting for the others.
+Obstacle missing_library() {
+  return {Reason::disagreement,
+          "some ranks don't have this library loaded: give all hosts the same "
+          "LD_PRELOAD (mpirun -x LD_PRELOAD), or start with 'thalweg run'"};
+}
+
+/// Lets the first rank of each host say that some ranks don't have the library, since rank 0, which
+/// says obstacles, may be one of them, and nobody knows.
+void say_missing_library(const Runtime& it) {
+  if (it.world_rank != 0 && launched_first(false))
+    say(missing_library().text + "; everything is native");
 }
 
 /// Gives all ranks rank 0's settings, which alone keeps the plan's content and the remarks. Returns
@@ -138,11 +141,14 @@ std::optional<Obstacle> prepare(Runtime& it) {
   Settings settings;
   if (it.world_rank == 0 && !switched_off()) settings = Settings::from_environment();
   if (it.world_rank == 0 && it.world_size > 1) it.plan = open_plan(settings);
-  const double seconds = seconds_of_patience();
+  const double seconds = patience_s();
   Agreement agreement;
   if (it.world_size > 1) {
     agreement = agree(own_record(native.comm_world), native.comm_world, seconds);
-    if (agreement.somebody_is_missing) return missing_library(it);
+    if (agreement.somebody_is_missing) {
+      say_missing_library(it);
+      return missing_library();
+    }
   } else if (switched_off()) {
     agreement.reason = Reason::off;
   }
@@ -151,9 +157,10 @@ std::optional<Obstacle> prepare(Runtime& it) {
   if (agreement.reason == Reason::off) return Obstacle{Reason::off};
   it.largest_tag = static_cast<int>(agreement.largest_tag) - 1; // the last one is for clocks
 
-  // Twice the time: a rank that has the others' records waits for those that give up.
+  // Twice the time: a rank that has the others' records waits for those that give up. All have the
+  // library then, so that rank 0 says it.
   if (it.world_size > 1 && !share_settings(settings, it.world_rank, 2 * seconds))
-    return missing_library(it);
+    return missing_library();
   it.settings = std::move(settings);
   for (const std::string& remark : it.settings.remarks)
     say(remark);

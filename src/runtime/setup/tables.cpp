@@ -1,5 +1,6 @@
 #include "runtime/setup/tables.hpp"
 
+#include "planner/bytes.hpp"
 #include "runtime/mpi/process.hpp"
 #include "runtime/setup/runtime.hpp"
 
@@ -8,14 +9,13 @@
 
 namespace thalweg::runtime {
 
-std::shared_ptr<const planner::Table> Tables::known(const network::Placement& placement,
-                                                    const Runtime& runtime) {
+KnownTable Tables::known(const network::Placement& placement, const Runtime& runtime) {
   for (const planner::Table& table : runtime.plan.tables)
-    if (table.placement == placement) return {std::shared_ptr<void>(), &table};
+    if (table.placement == placement) return {{std::shared_ptr<void>(), &table}};
   const std::lock_guard lock(_mutex);
-  for (const auto& table : _made)
-    if (table->placement == placement) return table;
-  return nullptr;
+  for (const KnownTable& made : _made)
+    if (made.table->placement == placement) return made;
+  return {};
 }
 
 std::string Tables::make(const network::Placement& placement, const Runtime& runtime) {
@@ -40,7 +40,9 @@ std::shared_ptr<const planner::Table> Tables::add(const network::Placement& plac
   table->placement = placement;
   const std::lock_guard lock(_mutex);
   if (planning_ns > 0) _budget.spend(static_cast<collective::Rank>(placement.size()), planning_ns);
-  return _made.emplace_back(std::move(table));
+  std::erase_if(_made, [&](const auto& made) { return made.table->placement == placement; });
+  _made.push_back({table, planner::checksum(std::as_bytes(std::span(bytes)))});
+  return table;
 }
 
 void Tables::spend(std::int64_t planning_ns) {

@@ -14,7 +14,7 @@ int Windows::world_rank(MPI_Win window, int target) {
     native.Win_get_group(window, &group);
     auto found = std::make_unique<Ranks>(take_world_ranks(group));
     std::ranges::replace(*found, MPI_UNDEFINED, _outside);
-    ranks = &_ranks.add(window, std::move(found));
+    ranks = &_ranks.add(window, std::move(found)).first;
   }
   return target >= 0 && index(target) < ranks->size() ? (*ranks)[index(target)] : -1;
 }

@@ -1,5 +1,6 @@
 #include "../temporary_folder.hpp"
 #include "runtime/observe/counters.hpp"
+#include "runtime/observe/json_text.hpp"
 #include "runtime/observe/recorder.hpp"
 #include "runtime/observe/summary.hpp"
 
@@ -10,6 +11,7 @@
 #include <doctest/doctest.h>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <sys/resource.h>
 #include <vector>
 
@@ -211,4 +213,35 @@ TEST_CASE("the summary is JSON and counts what was counted") {
   CHECK_FALSE(json["collectives"].contains("neighbor_allgather"));
   CHECK(json["library_version"] == "a \"quoted\"\tversion");
   CHECK(json["reasons"].size() == reason_count);
+}
+
+TEST_CASE("a quoted text is JSON whatever bytes it has") {
+  const auto read = [](const std::string& text) {
+    return nlohmann::json::parse(observe::quoted(text)).get<std::string>();
+  };
+  for (const std::string text :
+       {"", "plain", "a \"quote\" \\ \n\x01", "\u00fc \u20ac \U0001f600 \U0010ffff"})
+    CHECK(read(text) == text);
+  const std::string replaced = "\ufffd";
+  CHECK(read("gr\xfc\xdf"
+             "e") == "gr" + replaced + replaced + "e");          // Latin-1
+  CHECK(read("\xe2\x82") == replaced + replaced);                // cut off
+  CHECK(read("\xc0\xaf") == replaced + replaced);                // longer than needed
+  CHECK(read("\xed\xa0\x80") == replaced + replaced + replaced); // half of a pair of UTF-16
+  CHECK(read("\xf4\x90\x80\x80").size() == 4 * replaced.size()); // beyond Unicode
+  CHECK(read("\xff") == replaced);
+  std::mt19937 random(1);
+  for (int trial = 0; trial < 2000; ++trial) {
+    std::string text;
+    while (text.size() < 8)
+      text += static_cast<char>(random() % 2 == 0 ? random() : 0x80 + random() % 0x40);
+    CHECK_NOTHROW(read(text));
+  }
+}
+
+TEST_CASE("numbers have a point and as many digits as wanted") {
+  CHECK(observe::seconds(1.5e9) == "1.500000000");
+  CHECK(observe::seconds(0) == "0.000000000");
+  CHECK(observe::digits(12.345, 3) == "12.3");
+  CHECK(observe::digits(1e6, 3) == "1e+06");
 }

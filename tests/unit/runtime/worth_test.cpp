@@ -48,5 +48,20 @@ TEST_CASE("plans for communicators never take more than 2 % of the time since MP
   }
 }
 
+TEST_CASE("plans are expected to take longer in proportion to the ranks, or less") {
+  const PlanningBudget budget(0);
+  for (Rank ranks = 2; ranks <= 4096; ranks *= 2)
+    CHECK(budget.expected_ns(2 * ranks) <= 2 * budget.expected_ns(ranks));
+}
+
+TEST_CASE("one short plan on a busy processor doesn't tell how long others take") {
+  PlanningBudget budget(0);
+  const std::int64_t small = budget.expected_ns(16), large = budget.expected_ns(1024);
+  budget.spend(16, 10 * small);
+  budget.spend(1024, large);
+  CHECK(budget.expected_ns(1024) < 2 * large);
+  CHECK(budget.expected_ns(1024) > large);
+}
+
 } // namespace
 } // namespace thalweg::runtime

@@ -1,0 +1,42 @@
+#include "../temporary_folder.hpp"
+#include "runtime/observe/mapped_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace {
+
+/// The bytes that were reserved: where they begin, and how many.
+std::vector<std::pair<off_t, off_t>> reserved;
+
+/// The most bytes that are reserved before a profiler's next signal.
+constexpr off_t most_between_signals = off_t{1} << 20;
+
+} // namespace
+
+/// Takes the place of the C library's function, as on a file system in memory.
+extern "C" int posix_fallocate(int file, off_t offset, off_t length) {
+  if (length > most_between_signals) return EINTR;
+  reserved.emplace_back(offset, length);
+  return ftruncate(file, std::max(lseek(file, 0, SEEK_END), offset + length)) == 0 ? 0 : errno;
+}
+
+TEST_CASE("a growing file asks for each byte once, for few at a time") {
+  const thalweg::testing::TemporaryFolder folder;
+  thalweg::runtime::observe::MappedFile file;
+  REQUIRE(file.open(folder.path + "/file", std::size_t{1} << 23).empty());
+  reserved.clear();
+  for (const std::size_t size : {5000, 100'000, 3'000'000, 3'000'001, 1 << 23})
+    REQUIRE(file.grow(size));
+  off_t end = 0;
+  for (const auto& [offset, length] : reserved) {
+    CHECK(offset == end);
+    end = offset + length;
+  }
+  CHECK(end == off_t{1} << 23);
+}

@@ -1,0 +1,71 @@
+#include "runtime/choose/settings.hpp"
+
+#include <cstdlib>
+#include <doctest/doctest.h>
+#include <stdexcept>
+#include <string>
+
+namespace thalweg::runtime {
+namespace {
+
+/// Sets a variable of the environment as long as it lives.
+class Variable {
+public:
+  Variable(const char* name, const char* value) : _name(name) { setenv(name, value, 1); }
+  ~Variable() { unsetenv(_name); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+private:
+  const char* _name;
+};
+
+TEST_CASE("switches are on or off, and anything else is remarked on") {
+  for (const char* const value : {"1", "on"}) {
+    const Variable race("THALWEG_RACE", value);
+    CHECK(Settings::from_environment().race);
+  }
+  for (const char* const value : {"", "0", "off"}) {
+    const Variable race("THALWEG_RACE", value);
+    const Settings settings = Settings::from_environment();
+    CHECK_FALSE(settings.race);
+    CHECK(settings.remarks.empty());
+  }
+  const Variable race("THALWEG_RACE", "false");
+  const Settings settings = Settings::from_environment();
+  CHECK_FALSE(settings.race);
+  REQUIRE(settings.remarks.size() == 1);
+  CHECK(settings.remarks.front().starts_with("THALWEG_RACE: 'false': expected "));
+}
+
+TEST_CASE("plans that don't race can't follow the network, and that is remarked on") {
+  const Variable adapt("THALWEG_ADAPT", "1");
+  Settings settings = Settings::from_environment();
+  CHECK_FALSE(settings.adapt);
+  REQUIRE(settings.remarks.size() == 1);
+  CHECK(settings.remarks.front().starts_with("THALWEG_ADAPT: "));
+  const Variable race("THALWEG_RACE", "1");
+  settings = Settings::from_environment();
+  CHECK(settings.adapt);
+  CHECK(settings.remarks.empty());
+}
+
+TEST_CASE("ranks wait for a number of seconds that fits into nanoseconds") {
+  CHECK(seconds_of_patience() == usual_patience_s);
+  for (const auto& [text, seconds] : {std::pair("2", 2.0), {"1e-9", 1e-9}, {"0", 0.0}}) {
+    const Variable timeout("THALWEG_SETUP_TIMEOUT", text);
+    CHECK(seconds_of_patience() == seconds);
+  }
+  const Variable timeout("THALWEG_SETUP_TIMEOUT", "1e300");
+  CHECK(seconds_of_patience() == 1e6);
+  for (const char* const text : {"30s", "abc", "inf", "nan", "-1", " 3"}) {
+    const Variable wrong("THALWEG_SETUP_TIMEOUT", text);
+    CHECK_THROWS_AS(static_cast<void>(seconds_of_patience()), std::invalid_argument);
+    const Settings settings = Settings::from_environment();
+    REQUIRE(settings.remarks.size() == 1);
+    CHECK(settings.remarks.front().find(text) != std::string::npos);
+  }
+}
+
+} // namespace
+} // namespace thalweg::runtime
