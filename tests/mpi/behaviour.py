@@ -205,7 +205,7 @@ def locale(case: Case) -> int | None:
         'LC_NUMERIC\ndecimal_point ","\nthousands_sep ""\ngrouping -1\nEND LC_NUMERIC\n'
     )
     # The other categories are missing, which only gives warnings.
-    made = ["localedef", "--force", "--quiet", "-i", source, case.folder / "comma"]
+    made = ["localedef", "--force", "--quiet", "-i", str(source), str(case.folder / "comma")]
     subprocess.run(made, check=False, capture_output=True)
     settings = {"LOCPATH": str(case.folder), "LC_ALL": "comma", "THALWEG_LAB_DILATION": "2.5"}
     _, summary = case.semantics("locale", settings)

@@ -31,7 +31,7 @@ TEST_CASE("a growing file asks for each byte once, for few at a time") {
   thalweg::runtime::observe::MappedFile file;
   REQUIRE(file.open(folder.path + "/file", std::size_t{1} << 23).empty());
   reserved.clear();
-  for (const std::size_t size : {5000, 100'000, 3'000'000, 3'000'001, 1 << 23})
+  for (const std::size_t size : {5'000UL, 100'000UL, 3'000'000UL, 3'000'001UL, 1UL << 23})
     REQUIRE(file.grow(size));
   off_t end = 0;
   for (const auto& [offset, length] : reserved) {
