@@ -57,8 +57,7 @@ struct Arguments {
   [[nodiscard]] std::int64_t units(ChunkId block) const;
 };
 
-/// Of a call on an intercommunicator only the size is determined. Throws nothing but
-/// std::bad_alloc.
+/// Determines only the size of a call on an intercommunicator. Throws nothing but std::bad_alloc.
 Arguments examine(const Call& call, const Communicator& communicator, const Runtime& runtime);
 
 /// Returns the arguments of a call with a block for each of some neighbours: the received blocks
