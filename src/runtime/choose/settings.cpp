@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <initializer_list>
 #include <limits>
 #include <sstream>
 #include <stdexcept>
@@ -29,8 +30,11 @@ std::string variable(const char* name) {
 /// Whether a variable switches something on. What is neither on nor off becomes a remark.
 bool is_on(const char* name, std::vector<std::string>& remarks) {
   const std::string value = variable(name);
-  if (value == "1" || value == "on") return true;
-  if (!value.empty() && value != "0" && value != "off")
+  const auto is_any = [&](std::initializer_list<std::string_view> words) {
+    return std::ranges::find(words, value) != words.end();
+  };
+  if (is_any({"1", "on", "yes", "true"})) return true;
+  if (!is_any({"", "0", "off", "no", "false"}))
     remarks.push_back(std::string(name) + ": '" + value +
                       "': expected 1 or on, 0 or off; it counts as off");
   return false;

@@ -21,21 +21,21 @@ private:
 };
 
 TEST_CASE("switches are on or off, and anything else is remarked on") {
-  for (const char* const value : {"1", "on"}) {
+  for (const char* const value : {"1", "on", "yes", "true"}) {
     const Variable race("THALWEG_RACE", value);
     CHECK(Settings::from_environment().race);
   }
-  for (const char* const value : {"", "0", "off"}) {
+  for (const char* const value : {"", "0", "off", "no", "false"}) {
     const Variable race("THALWEG_RACE", value);
     const Settings settings = Settings::from_environment();
     CHECK_FALSE(settings.race);
     CHECK(settings.remarks.empty());
   }
-  const Variable race("THALWEG_RACE", "false");
+  const Variable race("THALWEG_RACE", "of");
   const Settings settings = Settings::from_environment();
   CHECK_FALSE(settings.race);
   REQUIRE(settings.remarks.size() == 1);
-  CHECK(settings.remarks.front().starts_with("THALWEG_RACE: 'false': expected "));
+  CHECK(settings.remarks.front().starts_with("THALWEG_RACE: 'of': expected "));
 }
 
 TEST_CASE("plans that don't race can't follow the network, and that is remarked on") {
