@@ -2,6 +2,7 @@
 too."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from thalweg.errors import UserError
@@ -18,3 +19,10 @@ def cache() -> Path:
         return Path.home() / ".cache" / "thalweg"
     except RuntimeError:
         raise UserError("there is no home folder; set XDG_CACHE_HOME to a folder") from None
+
+
+def lab(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Returns what tells the network of a lab from others of the same hosts, if we are in one."""
+    names = ("THALWEG_LAB", "THALWEG_LAB_DILATION")
+    scenario = environment.get("THALWEG_LAB_SCENARIO")
+    return [environment.get(name, "") for name in names] + ([scenario] if scenario else [])

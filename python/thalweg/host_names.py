@@ -20,10 +20,9 @@ from functools import cached_property
 from pathlib import Path
 
 from thalweg import console
-from thalweg.cache_folder import ANOTHER_CACHE, cache
+from thalweg.cache_folder import ANOTHER_CACHE, cache, lab
 from thalweg.errors import UserError
 from thalweg.files import write_error, write_whole
-from thalweg.paths import lab
 from thalweg.printable import short
 
 MOST_NAMED = 8

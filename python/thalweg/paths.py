@@ -6,12 +6,13 @@ THALWEG_PREFIX names another prefix that `cmake --install` was given.
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from thalweg import __version__
 from thalweg.cache_folder import ANOTHER_CACHE as ANOTHER_CACHE
 from thalweg.cache_folder import cache as cache
+from thalweg.cache_folder import lab as lab
 from thalweg.errors import UserError
 
 
@@ -53,13 +54,6 @@ def network(hosts: Iterable[str]) -> Path:
 
     key = json.dumps([__version__, [sorted(hosts), lab()]])
     return cache() / "networks" / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.json"
-
-
-def lab(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """Returns what tells the network of a lab from others of the same hosts, if we are in one."""
-    names = ("THALWEG_LAB", "THALWEG_LAB_DILATION")
-    scenario = environment.get("THALWEG_LAB_SCENARIO")
-    return [environment.get(name, "") for name in names] + ([scenario] if scenario else [])
 
 
 def _existing(path: Path) -> Path:
