@@ -100,6 +100,7 @@ int partitioned() {
     const int to = (self + shift) % ranks, from = (self + ranks - shift) % ranks;
     std::vector<double> sent(4096), received(4096);
     std::array<MPI_Request, 2> requests{};
+    MPI_Barrier(MPI_COMM_WORLD); // as in the others
     send_init(sent.data(), 1, 3 * self + to, MPI_DOUBLE, to, tag, MPI_COMM_WORLD, MPI_INFO_NULL,
               requests.data());
     receive_init(received.data(), 1, 3 * from + self, MPI_DOUBLE, from, tag, MPI_COMM_WORLD,
