@@ -95,14 +95,7 @@ def test_unmodified_mpi_crosses_the_switch(build: Build, two_sites: Lab, tmp_pat
 def test_python_programs_cross_the_switch(build: Build, two_sites: Lab, tmp_path: Path) -> None:
     """Python loads MPI for mpi4py alone: nobody else sees the library's symbols."""
     pytest.importorskip("mpi4py")
-    settings = {**build.environment, "MPI4PY_MPIABI": build.flavour}
-    if build.name == "mpich-4.0":
-        # mpi4py's wheel looks for the name that MPICH itself gives its library.
-        found = subprocess.run(["/sbin/ldconfig", "-p"], check=True, capture_output=True, text=True)
-        library = re.search(r"libmpich\.so\.12 .*=> (.*)", found.stdout)
-        assert library
-        (tmp_path / "libmpi.so.12").symlink_to(library[1])
-        settings["LD_LIBRARY_PATH"] = str(tmp_path)
+    settings = build.environment_of_mpi4py(tmp_path)
     program = "from mpi4py.MPI import COMM_WORLD as w; n = w.allreduce(1); w.rank or print(n)"
     result = launch.run(
         two_sites, "west0",

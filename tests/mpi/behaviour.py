@@ -124,13 +124,7 @@ def mpi4py(case: Case) -> int | None:
     if importlib.util.find_spec("mpi4py") is None:
         return SKIPPED
     script = str(Path(__file__).parent / "with_mpi4py.py")
-    # mpi4py's wheel looks for the name that MPICH itself gives its library; Debian's differs.
-    found = subprocess.run(["/sbin/ldconfig", "-p"], check=True, capture_output=True, text=True)
-    if library := re.search(r"libmpich\.so\.12 .*=> (.*)", found.stdout):
-        (case.folder / "libmpi.so.12").symlink_to(library[1])
-    settings = {**WITHOUT_RELAYS, "MPI4PY_MPIABI": case.flavour}
-    if build(case.flavour).name == "mpich-4.0":
-        settings["LD_LIBRARY_PATH"] = str(case.folder)
+    settings = WITHOUT_RELAYS | build(case.flavour).environment_of_mpi4py(case.folder)
     _, summary = case.run([sys.executable, script], settings)
     once = {"bcast": 1, "allreduce": 1, "gather": 1, "scatter": 1, "barrier": 1}
     expected = {**once, "allgather": 2, "alltoall": 3}

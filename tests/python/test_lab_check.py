@@ -60,7 +60,7 @@ def test_what_tcp_does_not_reach_is_not_checked() -> None:
             "bandwidth": {"unit": "Mbps", "matrix": [[rate for _ in hosts] for _ in hosts]},
         }
         found = scenario.parse({**even, "network": network, **more})
-        return check.why_unchecked(found, (0, 1))
+        return check.why_unchecked(found, (0, 1), check.window_of_tcp(found))
 
     assert why() == ""
     assert why(rate=None) == "unlimited"
@@ -78,7 +78,8 @@ def test_a_trunk_behind_another_one_is_not_checked() -> None:
 
     trunks = [trunk("in", "100Mbps"), trunk("out", "105Mbps"), trunk("wide", "9Gbps")]
     found = scenario.parse({**document, "network": {**document["network"], "trunks": trunks}})
-    assert [check.why_trunk_unchecked(found, each) for each in found.trunks] == [
+    window = check.window_of_tcp(found)
+    assert [check.why_trunk_unchecked(found, each, window) for each in found.trunks] == [
         "each flow across it is limited by another trunk"
     ] * 3
 

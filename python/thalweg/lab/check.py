@@ -126,15 +126,16 @@ def _check(lab: Lab, every_pair: bool) -> Report:
     scenario = lab.scenario
     pairs = _all_pairs(scenario) if every_pair else sample(scenario)
     report = Report()
+    window = window_of_tcp(scenario)
     rated: list[Pair] = []
     for pair in pairs:
-        if why := why_unchecked(scenario, pair):
+        if why := why_unchecked(scenario, pair, window):
             report.unchecked.append(Unchecked("rate", _name(scenario, pair), why))
         else:
             rated.append(pair)
     trunks = []
     for trunk in scenario.trunks:
-        if why := why_trunk_unchecked(scenario, trunk):
+        if why := why_trunk_unchecked(scenario, trunk, window):
             report.unchecked.append(Unchecked("trunk", trunk.name, why))
         else:
             trunks.append(trunk)
@@ -158,28 +159,32 @@ def _check(lab: Lab, every_pair: bool) -> Report:
     return report
 
 
-def why_unchecked(scenario: Scenario, pair: Pair) -> str:
+def window_of_tcp(scenario: Scenario) -> float:
+    """Returns the bytes that a flow of TCP has in flight at most."""
+    settings = tcp.settings(scenario.document.get("tcp", {}), scenario.name)
+    return WINDOW_IN_USE * min(int(settings[key].split()[-1]) for key in ("rmem", "wmem"))
+
+
+def why_unchecked(scenario: Scenario, pair: Pair, window: float) -> str:
     """Says why one flow of TCP doesn't show a pair's rate; "" if it does."""
     rate = scenario.pair_rate(*pair)
     if math.isinf(rate):
         return "unlimited"
     if scenario.document.get("loss", 0) > 0:
         return "TCP slows down at each lost frame"
-    settings = tcp.settings(scenario.document.get("tcp", {}), scenario.name)
-    window = WINDOW_IN_USE * min(int(settings[key].split()[-1]) for key in ("rmem", "wmem"))
     if rate * _round_trip(scenario, pair) > window:
         return f"one flow of TCP has at most {window * 1e-6:.1f} MB in flight"
     return ""
 
 
-def why_trunk_unchecked(scenario: Scenario, trunk: Trunk) -> str:
+def why_trunk_unchecked(scenario: Scenario, trunk: Trunk, window: float) -> str:
     """Says why flows of TCP don't show a trunk's capacity; "" if they do."""
     if trunk.capacity is None:
         return "unlimited"
     pairs = trunk_flows(scenario, trunk)
     if not pairs:
         return "each flow across it is limited by another trunk"
-    return next((why for pair in pairs if (why := why_unchecked(scenario, pair))), "")
+    return next((why for pair in pairs if (why := why_unchecked(scenario, pair, window))), "")
 
 
 def _round_trip(scenario: Scenario, pair: Pair) -> float:

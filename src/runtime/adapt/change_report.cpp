@@ -11,8 +11,7 @@ namespace thalweg::runtime {
 namespace {
 
 using observe::quoted;
-
-std::string in_seconds(std::int64_t ns) { return observe::seconds(static_cast<double>(ns)); }
+using observe::seconds;
 
 std::string_view name_of(Replanning::Outcome outcome) {
   constexpr std::array<std::string_view, 5> names = {"open", "nothing better", "no memory",
@@ -39,14 +38,14 @@ std::string report(const Network& network, const Cause& cause) {
          ", \"name\": " + quoted(to_text(network, cause)) +
          ", \"from\": " + names(network, ends.from) + ", \"to\": " + names(network, ends.to) +
          ", \"factor\": " + observe::digits(cause.factor, 3) +
-         ", \"excess\": " + observe::seconds(cause.excess_ns) + "}";
+         ", \"excess\": " + seconds(cause.excess_ns) + "}";
 }
 
 std::string report(const PlanChange& change) {
   return "{" + shape_of(change.key, {change.size, change.size}) +
          ", \"before\": " + quoted(change.before) + ", \"after\": " + quoted(change.after) +
-         ", \"predicted\": {\"before\": " + in_seconds(change.before_ns) +
-         ", \"after\": " + in_seconds(change.after_ns) + "}}";
+         ", \"predicted\": {\"before\": " + seconds(change.before_ns) +
+         ", \"after\": " + seconds(change.after_ns) + "}}";
 }
 
 std::string report(const Attempt& attempt, const Network& network, collective::Rank ranks,
@@ -57,9 +56,9 @@ std::string report(const Attempt& attempt, const Network& network, collective::R
          ", \"call\": " + std::to_string(attempt.call) +
          ", \"epoch\": " + std::to_string(attempt.epoch) +
          ", \"adopted\": " + std::to_string(attempt.adopted) +
-         ", \"seconds\": {\"usual\": " + in_seconds(attempt.usual_ns) +
-         ", \"noticed\": " + in_seconds(attempt.cost_ns) +
-         ", \"after\": " + in_seconds(attempt.after_ns) +
+         ", \"seconds\": {\"usual\": " + seconds(attempt.usual_ns) +
+         ", \"noticed\": " + seconds(attempt.cost_ns) +
+         ", \"after\": " + seconds(attempt.after_ns) +
          "}, \"recovery\": " + (attempt.is_recovery ? "true" : "false") +
          ", \"improvement\": " + (attempt.is_improvement ? "true" : "false") +
          ", \"outcome\": " + quoted(attempt.was_worse ? "taken back" : name_of(attempt.outcome)) +

@@ -10,7 +10,7 @@
 namespace thalweg::runtime {
 namespace {
 
-std::string seconds(std::int64_t ns) { return observe::seconds(static_cast<double>(ns)); }
+using observe::seconds;
 
 /// Returns an object with what there is of each candidate.
 /// @param value its JSON, from a candidate

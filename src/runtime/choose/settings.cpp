@@ -134,11 +134,14 @@ Settings Settings::from_environment() {
   settings.assume_hosts = variable("THALWEG_ASSUME_HOSTS");
   settings.raced = variable("THALWEG_RACED");
   settings.run = new_number();
-  try {
-    settings.events = parse_events(variable("THALWEG_EVENTS"));
-  } catch (const std::invalid_argument& error) {
-    settings.remarks.emplace_back(error.what());
-  }
+  const auto remark_on_error = [&](const auto& read) {
+    try {
+      read();
+    } catch (const std::invalid_argument& error) {
+      settings.remarks.emplace_back(error.what());
+    }
+  };
+  remark_on_error([&] { settings.events = parse_events(variable("THALWEG_EVENTS")); });
   if (settings.events == 0 && !settings.trace.empty()) settings.events = usual_events;
   const std::string plan = variable("THALWEG_PLAN"), window = variable("THALWEG_WINDOW");
   settings.plan_path = plan;
@@ -154,11 +157,7 @@ Settings Settings::from_environment() {
                                   "follow the network; set THALWEG_RACE=1");
     settings.adapt = false;
   }
-  try {
-    seconds_of_patience();
-  } catch (const std::invalid_argument& error) {
-    settings.remarks.emplace_back(error.what());
-  }
+  remark_on_error(seconds_of_patience);
 #if defined(THALWEG_SIMULATED)
   if (settings.adapt)
     settings.remarks.emplace_back("THALWEG_ADAPT: a simulated network is planned for once");

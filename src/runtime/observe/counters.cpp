@@ -36,11 +36,8 @@ std::string Counters::entry(const Count& count, const Calibration& clock) {
                      ", \"seconds\": " + seconds(clock.duration_ns(count.time.value()));
   if (count.native_ns.value() != 0)
     json += ", \"compared\": {\"seconds\": " + seconds(clock.duration_ns(count.compared.value())) +
-            ", \"native\": " + seconds(static_cast<double>(count.native_ns.value())) +
-            ", \"limit\": " +
-            (count.unbounded.value() == 0 ? seconds(static_cast<double>(count.bound_ns.value()))
-                                          : "null") +
-            "}";
+            ", \"native\": " + seconds(count.native_ns.value()) + ", \"limit\": " +
+            (count.unbounded.value() == 0 ? seconds(count.bound_ns.value()) : "null") + "}";
   return json + "}";
 }
 

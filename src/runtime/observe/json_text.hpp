@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,7 @@ std::string quoted(std::string_view text);
 
 /// Returns nanoseconds in seconds.
 std::string seconds(double ns);
+inline std::string seconds(std::int64_t ns) { return seconds(static_cast<double>(ns)); }
 
 /// Returns a number rounded to some significant digits.
 std::string digits(double value, int significant);

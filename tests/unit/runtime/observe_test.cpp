@@ -241,7 +241,7 @@ TEST_CASE("a quoted text is JSON whatever bytes it has") {
 
 TEST_CASE("numbers have a point and as many digits as wanted") {
   CHECK(observe::seconds(1.5e9) == "1.500000000");
-  CHECK(observe::seconds(0) == "0.000000000");
+  CHECK(observe::seconds(0.0) == "0.000000000");
   CHECK(observe::digits(12.345, 3) == "12.3");
   CHECK(observe::digits(1e6, 3) == "1e+06");
 }
