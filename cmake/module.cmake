@@ -1,11 +1,9 @@
-# thalweg_compile_together(TARGET HEADER...): compiles several files of the target as one, and the headers once for all targets
-# that name the same ones. Only with sanitizers: those builds are made from nothing by script/test, and most of a file's time goes
-# to headers; the others serve ccache and clang-tidy, which look at each file alone.
+# thalweg_compile_together(TARGET HEADER...): where files are compiled several at a time (CMAKE_UNITY_BUILD), also compiles the headers
+# once for all targets that name the same ones. Most of a file's time goes to headers.
 function(thalweg_compile_together target)
-  if(NOT THALWEG_SANITIZE)
+  if(NOT CMAKE_UNITY_BUILD)
     return()
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
   target_compile_options(${target} PRIVATE -fpch-preprocess) # without which ccache can't
   get_target_property(kind ${target} TYPE) # libraries and programs are compiled with different flags
   string(MD5 headers "${kind} ${ARGN}")

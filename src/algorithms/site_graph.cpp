@@ -143,6 +143,12 @@ void SiteGraph::add_means() {
     }
 }
 
+DataFlow flow_of(collective::Kind kind) {
+  using collective::Kind;
+  if (kind == Kind::allreduce) return DataFlow::both;
+  return kind == Kind::bcast || kind == Kind::allgather ? DataFlow::spread : DataFlow::collect;
+}
+
 SiteGraph site_graph(const Problem& problem, DataFlow flow) {
   const auto find = [&] { return SiteGraph(problem, flow); };
   return problem.cache != nullptr ? problem.cache->site_graph(flow, find) : find();

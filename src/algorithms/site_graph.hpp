@@ -14,6 +14,10 @@ enum class DataFlow : std::uint8_t {
   both,    ///< there and back (allreduce)
 };
 
+/// Returns the direction of a collective that is made of trees: bcast, reduce, allreduce, allgather
+/// or reduce_scatter.
+[[nodiscard]] DataFlow flow_of(collective::Kind kind);
+
 /// The hosts in use, numbered from 0, and the graph of sites that they contract to: hosts of one
 /// site on the same side of every trunk. The data always spreads: for DataFlow::collect all
 /// directions are reversed, for DataFlow::both the slower direction counts for both. All rates are

@@ -23,7 +23,7 @@ constexpr Instant rest = 60'000;
 constexpr double rest_share = 0.08;
 constexpr Instant overdue = 2'000'000;
 /// Frames taken from one host before the others have their turn.
-constexpr int turn = 8;
+constexpr int frames_a_turn = 8;
 
 constexpr std::uint32_t control_event = 0xffff'ffff;
 constexpr std::uint32_t death_event = 0x8000'0000;
@@ -113,7 +113,7 @@ void Forwarder::account_rest(Instant begin) {
 }
 
 void Forwarder::take_frames(std::size_t host, Instant own_cost) {
-  for (int each = 0; each < turn && take_frame(host, own_cost); ++each) {
+  for (int each = 0; each < frames_a_turn && take_frame(host, own_cost); ++each) {
     deliver_due();
     own_cost = _cost.awake;
   }

@@ -13,7 +13,7 @@ namespace {
 constexpr Size large_message = 32'000;
 constexpr std::int64_t usual_repetitions = 15, fewest_repetitions = 5;
 /// Latencies beyond which fewer repetitions are made: each takes several round trips.
-constexpr Nanoseconds far = 5'000'000;
+constexpr Nanoseconds long_latency = 5'000'000;
 constexpr Size smallest_limit = 1024, largest_limit = 1 << 18;
 
 struct CostOrder {
@@ -152,7 +152,7 @@ struct Partner {
   Nanoseconds latency = 0;
   Speed speed{};
   [[nodiscard]] std::int64_t repetitions() const {
-    return latency > far ? fewest_repetitions : usual_repetitions;
+    return latency > long_latency ? fewest_repetitions : usual_repetitions;
   }
 };
 

@@ -25,7 +25,7 @@ constexpr unsigned seed = 1;
 /// Pairs that are measured alone to find how many are measured at once.
 constexpr std::size_t most_tried = 5;
 /// Round trips of which a core's work is no part to speak of.
-const Time far{2e-3};
+const Time long_round_trip{2e-3};
 /// The share by which pairs that are measured at once may take longer than alone.
 constexpr double most_disturbance = 0.04;
 
@@ -270,7 +270,7 @@ double LatencyProbe::disturbance(std::span<const Round> rounds) {
   for (const Round& round : rounds)
     near.insert(near.end(), round.begin(), round.end());
   const double nearest = trip(std::ranges::min(near, {}, trip));
-  if (_coordinator.undilated(nearest) > far) return 0;
+  if (_coordinator.undilated(nearest) > long_round_trip) return 0;
   std::erase_if(near, [&](Pair pair) { return trip(pair) > 2 * nearest; });
   const std::size_t count = std::min(near.size(), most_tried);
   std::vector<double> shares;

@@ -16,7 +16,7 @@ constexpr Nanoseconds longest_pause = 2'000'000;
 /// The most pings in flight between hosts that are far from each other.
 constexpr std::size_t longest_train = 4;
 constexpr Nanoseconds train_gap = 300'000;
-constexpr Nanoseconds far = 10'000'000;
+constexpr Nanoseconds shortest_far_round_trip = 10'000'000;
 constexpr Nanoseconds at_once = -1; // instead of a pause: the next ping follows in the train
 
 /// The content of a message.
@@ -76,7 +76,9 @@ struct Train {
   std::array<Nanoseconds, longest_train> sent{}, sending{};
 };
 
-std::size_t train_length(Nanoseconds round_trip) { return round_trip > far ? longest_train : 1; }
+std::size_t train_length(Nanoseconds round_trip) {
+  return round_trip > shortest_far_round_trip ? longest_train : 1;
+}
 
 void send_train(const Channel& channel, int peer, Train& train, std::size_t length,
                 Nanoseconds pause) {

@@ -13,13 +13,13 @@ std::string line_of(const nlohmann::json& event) {
   return event.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-void write(const std::string& line) {
+void print(const std::string& line) {
   // One write per line: launchers mix the output of ranks between writes.
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);
 }
 
-void emit(const nlohmann::json& event) { write(line_of(event)); }
+void emit(const nlohmann::json& event) { print(line_of(event)); }
 
 void say(const std::string& text) { std::fprintf(stderr, "thalweg-probe: %s\n", text.c_str()); }
 
@@ -59,7 +59,7 @@ void Report::error(const std::string& text, const std::vector<std::string>& host
 }
 
 void Report::step(const Step& step) const {
-  if (_events) write(to_text(step) + "\n");
+  if (_events) print(to_text(step) + "\n");
 }
 
 void Report::network(const network::Network& network) const {

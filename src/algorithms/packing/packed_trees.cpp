@@ -47,11 +47,6 @@ constexpr double little = 0.05;
 /// The longest gap, in segments.
 constexpr std::int32_t longest_gap = 64;
 
-DataFlow flow_of(Kind kind) {
-  if (kind == Kind::allreduce) return DataFlow::both;
-  return kind == Kind::bcast || kind == Kind::allgather ? DataFlow::spread : DataFlow::collect;
-}
-
 Crossing crossing_of(Kind kind) {
   if (kind == Kind::allreduce) return Crossing::both;
   return collective::is_rooted(kind) ? Crossing::down : Crossing::blocks;

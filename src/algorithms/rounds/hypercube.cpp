@@ -40,6 +40,23 @@ How Hypercube::how(std::int32_t from, std::int32_t round) const {
   return lowest[index(block)] < lowest[index(block ^ 1)] ? How::combine_left : How::combine_right;
 }
 
+std::vector<Rank> farthest_first(const std::vector<Rank>& near) {
+  const Hypercube cube(near);
+  std::vector<Rank> order(near.size());
+  auto next = near.begin();
+  for (std::int32_t i = 0; i < cube.corners(); ++i) {
+    std::int32_t corner = 0; // i with its bits reversed
+    for (std::int32_t bit = 0; bit < cube.rounds(); ++bit)
+      corner |= (i >> bit & 1) << (cube.rounds() - 1 - bit);
+    const bool folded = corner < cube.folded();
+    const auto position = folded ? 2 * corner : corner + cube.folded();
+    const std::ptrdiff_t ranks = folded ? 2 : 1;
+    std::copy(next, next + ranks, order.begin() + position);
+    next += ranks;
+  }
+  return order;
+}
+
 void HypercubeAlgorithm::emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const {
   const Hypercube cube(skeleton.order);
   const Context context{kind, skeleton, cube};

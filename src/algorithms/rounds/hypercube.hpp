@@ -36,6 +36,11 @@ private:
   std::vector<std::vector<Rank>> _lowest; ///< by round and by corner >> round
 };
 
+/// Returns the order in which a hypercube's first dimension joins ranks that are half of all ranks
+/// apart in `near`, its second one those a quarter apart, and so on: a corner gets the neighbours
+/// in `near` that have its number with the bits reversed. Folded ranks stay next to theirs.
+[[nodiscard]] std::vector<Rank> farthest_first(const std::vector<Rank>& near);
+
 /// An algorithm in which ranks exchange along the dimensions of a hypercube.
 class HypercubeAlgorithm : public Algorithm {
 public:

@@ -31,31 +31,6 @@ Range share(const Hypercube& cube, std::int32_t corner, std::int32_t round) {
   return range;
 }
 
-/// Returns the order in which a hypercube's first dimension joins ranks that were half of all ranks
-/// apart, and so on: a corner gets the neighbours in `order` that have its number with the bits
-/// reversed. Folded ranks stay next to theirs.
-std::vector<Rank> farthest_first(const std::vector<Rank>& order) {
-  const Hypercube cube(order);
-  const auto reversed = [&](std::int32_t corner) {
-    std::int32_t result = 0;
-    for (std::int32_t bit = 0; bit < cube.rounds(); ++bit)
-      result = 2 * result + (corner >> bit & 1);
-    return result;
-  };
-  std::vector<std::vector<Rank>> at_corner(index(cube.corners()));
-  auto next = order.begin();
-  for (std::int32_t place = 0; place < cube.corners(); ++place) {
-    const std::int32_t corner = reversed(place);
-    const auto end = next + (corner < cube.folded() ? 2 : 1);
-    at_corner[index(corner)].assign(next, end);
-    next = end;
-  }
-  std::vector<Rank> result;
-  for (const std::vector<Rank>& ranks : at_corner)
-    result.insert(result.end(), ranks.begin(), ranks.end());
-  return result;
-}
-
 class Rabenseifner final : public HypercubeAlgorithm {
 public:
   [[nodiscard]] std::string_view name() const override { return "rabenseifner"; }

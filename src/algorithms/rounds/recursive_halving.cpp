@@ -6,29 +6,8 @@
 #include "algorithms/order.hpp"
 #include "algorithms/rounds/hypercube.hpp"
 
-#include <algorithm>
-
 namespace thalweg::algorithms {
 namespace {
-
-/// Returns an order for a hypercube whose first dimension joins ranks that are half of `near`
-/// apart.
-std::vector<Rank> farthest_first(const std::vector<Rank>& near) {
-  const Hypercube cube(near);
-  std::vector<Rank> order(near.size());
-  auto next = near.begin();
-  for (std::int32_t i = 0; i < cube.corners(); ++i) {
-    std::int32_t corner = 0; // i with its bits reversed
-    for (std::int32_t bit = 0; bit < cube.rounds(); ++bit)
-      corner |= (i >> bit & 1) << (cube.rounds() - 1 - bit);
-    const bool folded = corner < cube.folded();
-    const auto position = folded ? 2 * corner : corner + cube.folded();
-    const std::ptrdiff_t ranks = folded ? 2 : 1;
-    std::copy(next, next + ranks, order.begin() + position);
-    next += ranks;
-  }
-  return order;
-}
 
 class RecursiveHalving final : public HalvingAlgorithm {
 public:

@@ -18,19 +18,13 @@
 namespace thalweg::algorithms {
 namespace {
 
-using collective::Kind;
 using collective::no_rank;
 using network::HostId;
 using Site = SiteGraph::Site;
 
-DataFlow flow_of(Kind kind) {
-  if (kind == Kind::bcast) return DataFlow::spread;
-  return kind == Kind::reduce ? DataFlow::collect : DataFlow::both;
-}
-
-class Growth {
+class LookAheadGrowth {
 public:
-  Growth(const Problem& problem, Rank root)
+  LookAheadGrowth(const Problem& problem, Rank root)
       : parents(problem.placement.size(), no_rank), order({root}),
         _graph(site_graph(problem, flow_of(problem.collective.kind))),
         _bytes(static_cast<double>(problem.collective.size)), _host_of(parents.size()),
@@ -133,7 +127,7 @@ public:
   /// O(ranks²).
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
-    Growth growth(problem, natural_root(problem));
+    LookAheadGrowth growth(problem, natural_root(problem));
     growth.run();
     return tree(problem, parameters, std::move(growth.order), std::move(growth.parents));
   }

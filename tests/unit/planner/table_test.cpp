@@ -16,7 +16,7 @@ using namespace thalweg::planner::testing;
 
 namespace {
 
-constexpr std::array kinds = {Kind::bcast, Kind::allreduce};
+constexpr std::array two_kinds = {Kind::bcast, Kind::allreduce};
 
 PlanFile small_file() {
   PlanFile file;
@@ -26,8 +26,8 @@ PlanFile small_file() {
   file.network.latency_error = network::Matrix<float>(4, 0.05F);
   file.network.measured_at = "2026-01-01T00:00:00Z";
   file.library = "openmpi";
-  file.tables.push_back(make_table(file.network, one_each(4), kinds, openmpi(), 100000));
-  file.tables.push_back(make_table(file.network, {3, 3, 0}, kinds, openmpi(), 1000));
+  file.tables.push_back(make_table(file.network, one_each(4), two_kinds, openmpi(), 100000));
+  file.tables.push_back(make_table(file.network, {3, 3, 0}, two_kinds, openmpi(), 1000));
   return file;
 }
 
@@ -68,14 +68,14 @@ TEST_CASE("a plan file keeps a network's blocks, and refuses damaged ones") {
 
 TEST_CASE("a table has a plan for every kind, root and size") {
   const Network net = with_slow_native(two_sites(3));
-  const Table table = make_table(net, one_each(6), kinds, openmpi(), 10000000);
+  const Table table = make_table(net, one_each(6), two_kinds, openmpi(), 10000000);
   CHECK(table.placement == one_each(6));
   CHECK(table.find(Kind::bcast, 0, 0) == nullptr);
   CHECK(table.find(Kind::reduce, 0, 1000) == nullptr);
   CHECK(table.find(Kind::bcast, 6, 1000) == nullptr);
   for (const Size size :
        {Size{1}, Size{2}, Size{1000}, Size{1000000}, Size{10000000}, Size{1} << 40})
-    for (const Kind kind : kinds)
+    for (const Kind kind : two_kinds)
       for (Rank root = 0; root < 6; ++root) {
         const Entry* entry = table.find(kind, root, size);
         REQUIRE(entry != nullptr);
@@ -124,7 +124,7 @@ TEST_CASE("where sizes aren't known blocks go directly, and nowhere slower than 
 
 TEST_CASE("rows ascend and differ from their neighbours") {
   const Network net = with_slow_native(two_sites(3));
-  const Table table = make_table(net, one_each(6), kinds, openmpi(), 1000000);
+  const Table table = make_table(net, one_each(6), two_kinds, openmpi(), 1000000);
   for (std::size_t i = 1; i < table.entries.size(); ++i) {
     const Entry &before = table.entries[i - 1], &entry = table.entries[i];
     CHECK(std::tuple(before.kind, before.root, before.min_size) <
@@ -243,7 +243,7 @@ TEST_CASE("where native is faster the row says so") {
                       {"openmpi", "bcast", 1000, Time(1e-6)},
                       {"openmpi", "bcast", 2000, Time(1000)},
                       {"openmpi", "bcast", 100000000, Time(1000)}};
-  const Table table = make_table(net, one_each(6), kinds, openmpi(), 100000);
+  const Table table = make_table(net, one_each(6), two_kinds, openmpi(), 100000);
   CHECK(table.find(Kind::bcast, 2, 100)->native);
   CHECK(!table.find(Kind::bcast, 2, 50000)->native);
   // What wasn't measured is taken to be as much faster than predicted as what was.
