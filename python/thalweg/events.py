@@ -224,7 +224,10 @@ def read_all(folder: Path, clocks_of_ranks: Sequence[HostClock] = ()) -> list[Ra
         used = [clocks.RANK_0S] * len(paths)
     found = sorted(map(read, paths, used), key=lambda it: it.rank)
     if not found:
-        raise UserError(f"{folder}: no events; run with THALWEG_TRACE={folder}")
+        raise UserError(
+            f"{folder}: no events; run with `thalweg run --trace {folder}`, or keep some in a"
+            " record by `--events 64MB`"
+        )
     for each in found:
         if np.any(each.transfers["size"] < 0):
             raise UserError(
@@ -265,7 +268,7 @@ def read_summary(folder: Path) -> dict[str, Any]:
     Raises UserError if it isn't there, or isn't what the runtime writes.
     """
     path = folder / "summary.json"
-    advice = f"; run with THALWEG_TRACE={folder}"
+    advice = f"; run with `thalweg run --trace {folder}`"
     content = parse_json(read_text(path, str(path), advice), str(path))
     if found := shape.fault(content, _SUMMARY):
         raise UserError(f"{path}: {found}, as the summary of a run has it{advice}")

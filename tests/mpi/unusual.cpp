@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cfenv>
 #include <csetjmp>
 #include <csignal>
 #include <cstdint>
@@ -303,6 +304,31 @@ void signals() {
   }
 }
 
+/// Calls leave the program's floating-point environment alone, which differs between ranks, and
+/// raise nothing in it.
+void exceptions() {
+  constexpr int serious = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW;
+  const int rounding = rank_of(world) % 2 == 0 ? FE_TONEAREST : FE_UPWARD;
+  const auto call = [&](MPI_Comm comm) {
+    check_sum(comm);
+    check_bcast(comm, size_of(comm) - 1);
+    check(std::fegetround() == rounding, "calls don't change the way of rounding");
+    check(std::fetestexcept(serious) == 0, "calls raise nothing");
+  };
+  std::fesetround(rounding);
+  for (int round = 0; round < rounds; ++round)
+    call(world);
+  check(feenableexcept(serious) == 0, "calls don't trap");
+  MPI_Comm half{};
+  MPI_Comm_split(world, rank_of(world) % 2, 0, &half);
+  for (int round = 0; round < 3 * rounds; ++round) {
+    call(half);
+    call(world);
+  }
+  MPI_Comm_free(&half);
+  check(fegetexcept() == serious, "calls leave traps as they are");
+}
+
 } // namespace
 } // namespace thalweg::test
 
@@ -311,7 +337,8 @@ int main(int argc, char** argv) {
   const Cases cases = {{"absolute", absolute},         {"extents", extents},
                        {"handlers", handlers},         {"callbacks", callbacks},
                        {"signals", signals},           {"small-stack", small_stack},
-                       {"large-counts", large_counts}, {"fortran-kinds", fortran_kinds}};
+                       {"large-counts", large_counts}, {"fortran-kinds", fortran_kinds},
+                       {"exceptions", exceptions}};
   int level = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
   run_case(cases, argc > 1 ? argv[1] : "");

@@ -1,5 +1,6 @@
 #include "runtime/adapt/epochs.hpp"
 
+#include "runtime/execute/own_arithmetic.hpp"
 #include "runtime/mpi/error.hpp"
 
 namespace thalweg::runtime {
@@ -20,6 +21,7 @@ bool Epochs::before_call(MPI_Comm comm) {
 }
 
 void Epochs::begin(MPI_Comm comm) {
+  const OwnArithmetic arithmetic;
   const std::int64_t begin_ns = observe::monotonic_ns();
   _clock.calibrate();
   RaceFacts facts = predictions(races.at());
@@ -39,6 +41,7 @@ void Epochs::begin(MPI_Comm comm) {
 }
 
 bool Epochs::finish() {
+  const OwnArithmetic arithmetic;
   const std::int64_t begin_ns = observe::monotonic_ns();
   _begun = 0;
   check(native.Wait(&_request, MPI_STATUS_IGNORE));

@@ -2,6 +2,7 @@
 
 #include "planner/bytes.hpp"
 #include "runtime/execute/no_signals.hpp"
+#include "runtime/execute/own_arithmetic.hpp"
 
 #include <cstring>
 #include <exception>
@@ -26,6 +27,7 @@ void PlanningThread::start(std::shared_ptr<const Observations> seen) {
 }
 
 void PlanningThread::run(const Observations& seen) {
+  const OwnArithmetic arithmetic;
   // The rank may be bound to one core. No lower priority: ranks that spin while they wait would
   // leave the thread next to nothing, and what it takes is the same in the end.
   cpu_set_t all;

@@ -1,6 +1,7 @@
 #include "runtime/choose/chooser.hpp"
 
 #include "runtime/choose/reproducible.hpp"
+#include "runtime/execute/own_arithmetic.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -53,6 +54,7 @@ Chooser::Decision Chooser::choose(const Shape& shape, const Force& force,
     return {found->second.prepared, found->second.reason, nullptr, found->second.prediction,
             found->second.has_second};
   if (_decisions.size() >= most_prepared) _decisions.clear();
+  const OwnArithmetic arithmetic;
   found = _decisions.emplace(shape, decide(shape, force)).first;
   KeptDecision& made = found->second;
   made.prediction = predict(shape);
@@ -62,6 +64,7 @@ Chooser::Decision Chooser::choose(const Shape& shape, const Force& force,
 std::shared_ptr<const Prepared> Chooser::second(const Shape& shape) {
   KeptDecision& decision = _decisions.at(shape);
   if (decision.second) return *decision.second;
+  const OwnArithmetic arithmetic;
   try {
     decision.second = expand(shape, *row(shape)->second).prepared;
   } catch (const std::invalid_argument&) { // the same on all ranks

@@ -17,9 +17,11 @@ struct CreditLimit {
 
   /// Returns the limit for a path, from what both ends and all networks need for full speed: the
   /// messages that a rank can begin during a round trip, at 1 µs each (64 at least, 4096 at most),
-  /// and the bytes that the path holds during a round trip (4 MiB at least).
+  /// and the bytes that the path holds during a round trip (4 MiB at least). The rate may be
+  /// unlimited.
   static CreditLimit of_path(double latency_seconds, double bytes_per_second) {
     const double round_trip = 2 * latency_seconds;
+    if (round_trip <= 0) return {};
     const auto messages = static_cast<std::int64_t>(std::min(round_trip * 1e6, 4096.0));
     const auto bytes = static_cast<std::int64_t>(std::min(round_trip * bytes_per_second, 1e12));
     const CreditLimit least;

@@ -143,6 +143,8 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
     if (race != nullptr && !tries) take_turn(*race, *communicator.chooser, arguments.shape, choice);
     note(communicator, call, arguments, choice.prepared != nullptr);
     record.prediction = choice.prediction;
+    // These are of equal blocks: with blocks that differ, or are empty, a call may beat them.
+    if (call.is_uneven()) record.prediction.native_ns = record.prediction.bound_ns = 0;
     enter = observe::now();
     if (choice.prepared == nullptr) return;
     record.plan(*choice.prepared);

@@ -90,6 +90,8 @@ void CallRecord::finish() {
   event.exit = observe::now();
   event.planned = reason ? 0 : 1;
   event.reason = reason ? static_cast<std::uint8_t>(*reason) : 0;
+  // The program's mistake, about which the MPI library has told it.
+  if (event.root < 0 || event.root >= event.ranks) event.root = 0;
   if (_runtime.recorder.is_open()) {
     event.off_core = static_cast<std::uint16_t>(
         std::min(observe::CoreTime::lately(event.exit).off_core_ns(_begin) / observe::off_core_ns,

@@ -2,6 +2,7 @@
 
 #include "runtime/adapt/change_report.hpp"
 #include "runtime/adapt/report.hpp"
+#include "runtime/execute/own_arithmetic.hpp"
 #include "runtime/observe/clock.hpp"
 #include "runtime/setup/runtime.hpp"
 #include "runtime/setup/share.hpp"
@@ -163,6 +164,7 @@ void Communicator::enable_at_once(MPI_Comm comm, Runtime& runtime) {
 }
 
 Communicator& Communicators::add(MPI_Comm comm, Runtime& runtime) {
+  const OwnArithmetic arithmetic;
   auto made = std::make_unique<Communicator>();
   made->number = ++_met;
   int inter = 0;

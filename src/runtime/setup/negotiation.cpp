@@ -1,5 +1,6 @@
 #include "runtime/setup/negotiation.hpp"
 
+#include "runtime/execute/own_arithmetic.hpp"
 #include "runtime/mpi/error.hpp"
 #include "runtime/observe/clock.hpp"
 #include "runtime/setup/runtime.hpp"
@@ -46,6 +47,7 @@ void Negotiation::end() {
 }
 
 void Negotiation::go_on() {
+  const OwnArithmetic arithmetic;
   check(native.Wait(&_request, MPI_STATUS_IGNORE));
   switch (_stage) {
   case Stage::agreeing:
@@ -64,6 +66,7 @@ void Negotiation::go_on() {
 }
 
 void Negotiation::begin() {
+  const OwnArithmetic arithmetic;
   if (_placement.empty()) {
     _communicator.describe(_comm, _runtime);
     if (_communicator.reason != Reason::not_set_up) {

@@ -1,6 +1,7 @@
 #include "runtime/setup/runtime.hpp"
 
 #include "runtime/adapt/replanner.hpp"
+#include "runtime/execute/own_arithmetic.hpp"
 #include "runtime/mpi/datatype.hpp"
 #include "runtime/mpi/process.hpp"
 #include "runtime/setup/agreement.hpp"
@@ -209,6 +210,7 @@ void start_helper(Runtime& it) {
 }
 
 void finish_run(Runtime& it) {
+  const OwnArithmetic arithmetic;
   runtime = nullptr;
   end_observation(it);
   if (it.active()) it.communicators.settle();
@@ -241,6 +243,7 @@ void at_finalize(Runtime& it) {
 } // namespace
 
 void start() {
+  const OwnArithmetic arithmetic;
   if (!resolve_native()) other_library();
   leave_preload();
   let_exceptions_pass();
