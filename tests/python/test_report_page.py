@@ -187,7 +187,7 @@ def test_edges_are_noted_as_far_as_they_have_columns(goes_up: bool) -> None:
     for number in range(3):
         at = 10**9 + 10**6 * number
         kind = Kind.allreduce if goes_up else Kind.bcast
-        call = run.call(kind, {rank: (at, at + 9000) for rank in range(2)})
+        call = run.call(kind, dict.fromkeys(range(2), (at, at + 9000)))
         if goes_up:
             run.message(call, 1, 0, (at + 10, at + 20), (at, at + 1000), how=1)
         run.message(call, 0, 1, (at + 2000, at + 2100), (at, at + 3000), step=1)
