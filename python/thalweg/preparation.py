@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _OWN_WISHES = ("THALWEG_FORCE", "THALWEG_RECORD", "THALWEG_TRACE", "THALWEG_SUMMARY")
 """Variables by which users ask the runtime library for something that needs no plan."""
-REPRODUCIBLE = "THALWEG_REPRODUCIBLE"
+_REPRODUCIBLE = "THALWEG_REPRODUCIBLE"
 """The same, but a switch."""
 
 
@@ -95,7 +95,7 @@ class Preparation:
         against native, unless the user's own THALWEG_RACE says otherwise. With `adapt` they follow
         the network, which needs races.
         """
-        own_wish = switches.is_on(REPRODUCIBLE) or any(map(os.environ.get, _OWN_WISHES))
+        own_wish = switches.is_on(_REPRODUCIBLE) or any(map(os.environ.get, _OWN_WISHES))
         if not (self.plan or trace or record or own_wish):
             return {}
         library = str(paths.library(self.launcher.flavour))
@@ -225,7 +225,7 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
             from thalweg import inputs
 
             inputs.network(request.network)
-        which = "but reproducible reductions " if switches.is_on(REPRODUCIBLE) else ""
+        which = "but reproducible reductions " if switches.is_on(_REPRODUCIBLE) else ""
         console.note(
             f"all ranks are on {names[0]}: nothing to plan, all collectives {which}are native"
         )
