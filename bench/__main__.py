@@ -101,7 +101,10 @@ Render = Annotated[
 Budget = Annotated[
     str | None, typer.Option(help="Un-dilated time of a probe, instead of the usual.")
 ]
-Program = Annotated[list[str] | None, typer.Option(help="Only cg or nbody; may be repeated.")]
+Program = Annotated[
+    list[str] | None,
+    typer.Option(help="Only this program; may be repeated. A wrong name lists all."),
+]
 Senders = Annotated[
     list[int] | None, typer.Option(min=1, help="Only this number per site; may be repeated.")
 ]

@@ -36,8 +36,12 @@ def between(net: Network, quantity: Quantity) -> Floats:
 
 
 def asymmetry(values: Floats) -> tuple[float, int, int]:
-    """Returns the largest ratio of a pair's directions and that pair; (1, 0, 0) for one host."""
-    values = np.where(np.eye(len(values), dtype=bool), 1, values)
+    """Returns the largest ratio of a pair's directions and that pair; (1, 0, 0) for one host.
+
+    A pair of which both directions are unlimited has the ratio 1.
+    """
+    even = np.eye(len(values), dtype=bool) | (np.isinf(values) & np.isinf(values.T))
+    values = np.where(even, 1, values)
     ratio = values / np.maximum(values.T, 1e-12)
     i, j = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
     return float(ratio[i, j]), int(i), int(j)

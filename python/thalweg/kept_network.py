@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from thalweg import changes, console, inputs
+from thalweg import changes, console, inputs, switches
 from thalweg import network as networks
 from thalweg.changes import Change
 from thalweg.errors import UserError
@@ -39,7 +39,7 @@ def check_options(
     if adapts and not races:
         raise UserError("--adapt on: only plans that race follow the network; leave out --race off")
     for name in ("THALWEG_RACE", "THALWEG_ADAPT") if adapts else ():
-        if os.environ.get(name) in ("", "0"):
+        if name in os.environ and not switches.is_on(name):
             raise UserError(f"--adapt on: the environment has {name} off; unset {name}")
     if keep and has_plan and not network:
         raise UserError("--keep-network: name the network that --plan is for, by --network")

@@ -273,7 +273,7 @@ def as_json(net: Network, grouping: Grouping | None = None) -> dict[str, Any]:
                 "name": trunk.name,
                 "from": [names[host] for host in trunk.from_],
                 "to": [names[host] for host in trunk.to],
-                "capacity": trunk.capacity,
+                "capacity": _number(trunk.capacity),
             }
             for trunk in net.trunks
         ],

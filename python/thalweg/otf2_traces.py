@@ -1,7 +1,8 @@
-"""Reads from OTF2 traces (Score-P, EZTrace) what ranks sent each other point to point.
+"""Reads from OTF2 traces what ranks sent each other point to point.
 
-The plain functions of the package are used, since its objects refuse traces whose definitions
-repeat each other, as EZTrace writes them.
+Traces of EZTrace and those that the package writes were tried; Score-P's weren't. The plain
+functions of the package are used, since its objects refuse traces whose definitions repeat each
+other, as EZTrace writes them.
 """
 
 import contextlib

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thalweg import batch_job, console, hosts, launch_files, launcher, paths
+from thalweg import batch_job, console, hosts, launch_files, launcher, paths, switches
 from thalweg.caution import USUAL, Caution
 from thalweg.errors import UserError
 from thalweg.hosts import Host
@@ -20,6 +20,11 @@ from thalweg.launcher import Launcher
 if TYPE_CHECKING:
     from thalweg.binding import Core
     from thalweg.run_placement import Choice
+
+_OWN_WISHES = ("THALWEG_FORCE", "THALWEG_RECORD", "THALWEG_TRACE", "THALWEG_SUMMARY")
+"""Variables by which users ask the runtime library for something that needs no plan."""
+_REPRODUCIBLE = "THALWEG_REPRODUCIBLE"
+"""The same, but a switch."""
 
 
 @dataclass(frozen=True)
@@ -83,13 +88,15 @@ class Preparation:
         race: bool = True,
         adapt: bool = False,
     ) -> dict[str, str]:
-        """Additional environment of the ranks; empty if nothing is planned, recorded or traced.
+        """Additional environment of the ranks; empty if nothing is planned, recorded or traced, and
+        the user's own environment asks for nothing of the kind.
 
         `events` is the most that each rank keeps, such as "64MB", or "all". With `race` plans race
         against native, unless the user's own THALWEG_RACE says otherwise. With `adapt` they follow
         the network, which needs races.
         """
-        if not (self.plan or trace or record or os.environ.get("THALWEG_FORCE")):
+        own_wish = switches.is_on(_REPRODUCIBLE) or any(map(os.environ.get, _OWN_WISHES))
+        if not (self.plan or trace or record or own_wish):
             return {}
         library = str(paths.library(self.launcher.flavour))
         if " " in library or ":" in library:
@@ -218,7 +225,10 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
             from thalweg import inputs
 
             inputs.network(request.network)
-        console.note(f"all ranks are on {names[0]}: nothing to plan, all collectives are native")
+        which = "but reproducible reductions " if switches.is_on(_REPRODUCIBLE) else ""
+        console.note(
+            f"all ranks are on {names[0]}: nothing to plan, all collectives {which}are native"
+        )
         return Preparation(chosen, listed, names, None, None)
     from thalweg import inputs, knowledge, planning  # ranks on one host don't wait for numpy
 

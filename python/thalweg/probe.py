@@ -52,6 +52,15 @@ class OtherHostsError(UserError):
     now is kept (thalweg.host_names)."""
 
 
+class _LauncherEndedError(UserError):
+    """The launcher ended before the probe did."""
+
+    def __init__(self, what: str, said: Sequence[str]) -> None:
+        super().__init__(what + (f": {' / '.join(said)}" if said else ""))
+        self.what = what
+        """The same without what the launcher said last."""
+
+
 def run(
     hosts: Sequence[Host],
     output: Path,
@@ -135,7 +144,7 @@ def run(
             _keep(from_json(text, str(output)), names, is_new=not base)
     except UserError as error:
         if hurried and not isinstance(error, OtherHostsError):  # all of which have answered
-            _add_unreachable(error, launcher, hosts, patience)
+            _name_unreachable(error, launcher, hosts, patience)
         raise
     finally:
         if journal.close(complete=complete or hurried or bool(pairs)):
@@ -189,14 +198,18 @@ def check_reachable(launcher: Launcher, hosts: Sequence[Host], patience: float =
         raise UserError("; ".join(found))
 
 
-def _add_unreachable(
+def _name_unreachable(
     error: UserError, launcher: Launcher, hosts: Sequence[Host], patience: float
 ) -> None:
-    """Raises an error with the hosts that can't be reached added, if there are any."""
+    """Raises an error that begins with the hosts that can't be reached, if there are any.
+
+    They explain the launcher's end, so what the launcher said of it is left out.
+    """
     try:
         check_reachable(launcher, hosts, patience)
     except UserError as unreachable:
-        raise UserError(f"{error}; {unreachable}") from None
+        then = error.what if isinstance(error, _LauncherEndedError) else error
+        raise UserError(f"{unreachable}; {then}") from None
 
 
 def _problem(launcher: Launcher, host: str, patience: float) -> str:
@@ -308,7 +321,7 @@ class _Conversation:
                         raise self._error(event)
                     case "network":
                         return str(event["text"])
-        raise UserError(self._why_it_ended())
+        raise self._ended()
 
     def _error(self, event: Mapping[str, Any]) -> UserError:
         if "hosts" not in event:
@@ -344,17 +357,19 @@ class _Conversation:
             return f"{missing} did not start the probe within {STARTUP:g} s"
         return "the probe did not finish: a host died or stopped answering while it was measured"
 
-    def _why_it_ended(self) -> str:
+    def _ended(self) -> UserError:
         self._launch.process.wait()
         # The reader may not have handed over the last line yet.
         time.sleep(0.2)
         said = [line for line in self._launch.complaints if line.strip("-= ")]
-        detail = f": {' / '.join(said[-4:])}" if said else ""
         if self._waited and (silent := unheard(self._hosts, self._waited)):
-            return f"{silent} died or stopped while the MPI library's collectives were timed"
+            return UserError(
+                f"{silent} died or stopped while the MPI library's collectives were timed"
+            )
         missing = unheard(self._hosts, self._started)
         who = f"; {missing} did not start" if missing and not self._measuring else ""
-        return f"the launcher ended with status {self._launch.process.returncode}{who}{detail}"
+        status = self._launch.process.returncode
+        return _LauncherEndedError(f"the launcher ended with status {status}{who}", said[-4:])
 
 
 def unheard(hosts: Sequence[str], started: Sequence[str]) -> str:

@@ -1,7 +1,10 @@
+#include "collective/collective.hpp"
 #include "network/file.hpp"
 #include "network/node.hpp"
 #include "network/parse.hpp"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -41,14 +44,44 @@ public:
   [[nodiscard]] HostId read(const Node& node) const {
     const std::string name = node.text();
     if (const auto found = _ids.find(name); found != _ids.end()) return found->second;
-    node.fail(in_quotes(name) + " is not a host of this network: did you mean " +
-              in_quotes(nearest(name, _names)) + "?");
+    node.fail_name(name, "a host of this network", _names);
   }
 
 private:
   std::vector<std::string_view> _names;
   std::unordered_map<std::string_view, HostId> _ids;
 };
+
+/// The MPI libraries, whose names may be followed by a version, as in "mpich-1.4".
+constexpr std::array<std::string_view, 2> libraries{"openmpi", "mpich"};
+
+void check_library(const Node& node, std::string_view name) {
+  if (std::ranges::find(libraries, name.substr(0, name.find('-'))) == libraries.end())
+    node.fail_name(name, "an MPI library", libraries);
+}
+
+void check_collective(const Node& node, std::string_view name) {
+  std::array<std::string_view, collective::kind_count> known;
+  std::ranges::transform(collective::kinds, known.begin(), collective::to_text);
+  if (std::ranges::find(known, name) == known.end()) node.fail_name(name, "a collective", known);
+}
+
+/// Checks the names of what a network's costs and times are of, which a search for them would
+/// otherwise never find.
+void check_names(const Node& root) {
+  if (root.has("message_costs")) {
+    const Node costs = root["message_costs"];
+    for (const auto& item : costs.value.items())
+      check_library(costs, item.key());
+  }
+  if (!root.has("native_times")) return;
+  const Node times = root["native_times"];
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const Node library = times[i]["library"], collective = times[i]["collective"];
+    check_library(library, library.text());
+    check_collective(collective, collective.text());
+  }
+}
 
 /// Returns some keys, followed by those of a table of fields.
 template <class Table>
@@ -349,6 +382,7 @@ Network read_network(const Node& root) {
   units::for_each_in(optional_parts, [&](const auto& part) {
     if (root.has(part.name)) ValueReader(names).read(root[part.name], network.*part.member);
   });
+  check_names(root);
   validate(network);
   network.compact();
   return network;

@@ -71,6 +71,12 @@ void Node::fail_value(const std::string& advice) const {
   network::fail(path + " is " + value.dump() + ": " + advice);
 }
 
+void Node::fail_name(std::string_view name, std::string_view what,
+                     std::span<const std::string_view> known) const {
+  fail(in_quotes(name) + " is not " + std::string(what) + ": did you mean " +
+       in_quotes(nearest(name, known)) + "?");
+}
+
 Node Node::operator[](std::string_view key) const {
   const auto found = value.find(key);
   if (found == value.end()) fail("the key " + in_quotes(key) + " is missing: add it");

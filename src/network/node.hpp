@@ -27,6 +27,9 @@ struct Node {
   [[noreturn]] void fail(const std::string& why) const;
   /// Throws an error that describes the value.
   [[noreturn]] void fail_value(const std::string& advice) const;
+  /// Throws an error that a name isn't what it should be ("a collective"), with the nearest one.
+  [[noreturn]] void fail_name(std::string_view name, std::string_view what,
+                              std::span<const std::string_view> known) const;
   [[nodiscard]] Node operator[](std::string_view key) const;
   [[nodiscard]] Node operator[](std::size_t index) const;
   /// Whether the key is there and not null.

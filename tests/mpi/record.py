@@ -229,14 +229,23 @@ def no_plan(case: Case) -> None:
 def no_place(case: Case) -> None:
     """A program goes on where nothing can be recorded; rank 0 says so, once."""
     (case.folder / "run").write_text("a file")
-    settings = {"THALWEG_EVENTS": "1MB"}
-    said = [
-        line
-        for line in launch(case, "messages", settings=settings).splitlines()
-        if line.startswith("thalweg:") and "THALWEG_FORCE" not in line
-    ]
+    said = notes_with_events(case)
     assert said and len(said) == len(set(said)) <= 2, said
     assert all("can't be written" in line and str(case.folder / "run") in line for line in said)
+    assert all("THALWEG_RECORD" in line for line in said), said
+
+
+def no_place_for_events(case: Case) -> None:
+    """The variable that asked for events is named."""
+    (case.folder / "run" / "rank-0.events").mkdir(parents=True)
+    (note,) = notes_with_events(case)
+    assert "THALWEG_RECORD: " in note and "rank-0.events" in note, note
+
+
+def notes_with_events(case: Case) -> list[str]:
+    """What rank 0 says of a run that records events."""
+    said = launch(case, "messages", settings={"THALWEG_EVENTS": "1MB"}).splitlines()
+    return [line for line in said if line.startswith("thalweg:") and "THALWEG_FORCE" not in line]
 
 
 CASES: Mapping[str, Callable[[Case], None]] = {
@@ -251,6 +260,7 @@ CASES: Mapping[str, Callable[[Case], None]] = {
     "long": long,
     "no-plan": no_plan,
     "no-place": no_place,
+    "no-place-for-events": no_place_for_events,
 }
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def document(names: list[str]) -> dict[str, Any]:
         "bandwidth": {"unit": "Mbps", "matrix": bandwidth},
         "sites": [names[:2], names[2:]],
         "trunks": [{"name": names[3], "from": names[:2], "to": names[2:], "capacity": "10Mbps"}],
-        "native_times": [{"library": names[0], "collective": "bcast", "size": 8, "time": "1ms"}],
+        "native_times": [{"library": "mpich", "collective": "bcast", "size": 8, "time": "1ms"}],
     }
 
 

@@ -136,12 +136,22 @@ def test_options_that_contradict_each_other_are_refused(
 
 
 @pytest.mark.parametrize("name", ["THALWEG_RACE", "THALWEG_ADAPT"])
+@pytest.mark.parametrize("word", ["", "0", "off", "no", "false"])
 def test_an_environment_that_has_it_off_is_named(
-    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, word: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv(name, "0")
+    monkeypatch.setenv(name, word)
     assert main(["run", "--adapt", "on", "--", "no-such-program"]) == 2
     assert f"unset {name}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["1", "on", "yes", "true"])
+def test_an_environment_that_has_it_on_is_taken(
+    word: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("THALWEG_RACE", word)
+    assert main(["run", "--adapt", "on", "--", "no-such-program"]) == 2
+    assert "THALWEG_RACE" not in capsys.readouterr().err
 
 
 def test_it_is_said_if_nothing_could_follow_the_network(tmp_path: Path) -> None:

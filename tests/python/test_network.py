@@ -53,6 +53,7 @@ def test_the_documented_errors_are_the_real_ones() -> None:
     misspelt = [
         text.replace("[null, 0.05, 10]", "[null, 0.05, -1]"),
         text.replace('"to": ["east0"]', '"to": ["esat0"]'),
+        text.replace('"openmpi": {', '"openmp": {'),
         text.replace('"west1", "egress"', '"west1", "egres"'),
     ]
     for wrong, message in zip(misspelt, errors.splitlines(), strict=True):

@@ -76,10 +76,12 @@ def test_names_of_other_hosts_than_expected_are_kept(stage: Path) -> None:
     assert host_names.own(["a", "b"]) == ["new", "b"]
 
 
-def test_after_a_hurried_probe_unreachable_hosts_are_added_to_its_error(stage: Path) -> None:
+def test_after_a_hurried_probe_unreachable_hosts_explain_its_error(stage: Path) -> None:
     hosts, launcher = [Host("a"), Host("gone1")], launcher_that(stage, "echo no room >&2; exit 3")
     with pytest.raises(
-        UserError, match=r"status 3.*no room; host gone1 can't be reached: No route"
+        UserError,
+        match=r"^host gone1 can't be reached: No route to gone1; the launcher ended with status 3; "
+        r"a, gone1 did not start$",
     ):
         probe.run(hosts, stage / "net.json", launcher, hurried=True)
 

@@ -12,9 +12,10 @@ from recorded import Recording
 from test_record import calls, link, member, messages, part, write
 
 from thalweg import network, units
+from thalweg.analysis import findings
 from thalweg.cli import main
 from thalweg.collective import Kind
-from thalweg.report import elements
+from thalweg.report import elements, tree_parts
 from thalweg.report import page as pages
 from thalweg.report.elements import Axis, Layer, Section
 
@@ -180,6 +181,24 @@ def test_pictures_and_tables_select_each_other(page: Page, report: Path) -> None
     assert f"rank {LATE}" in page.run("document.querySelector('#late output').innerText")
 
 
+@pytest.mark.parametrize("goes_up", [True, False])
+def test_edges_are_noted_as_far_as_they_have_columns(goes_up: bool) -> None:
+    run = Recording(2)
+    for number in range(3):
+        at = 10**9 + 10**6 * number
+        kind = Kind.allreduce if goes_up else Kind.bcast
+        call = run.call(kind, dict.fromkeys(range(2), (at, at + 9000)))
+        if goes_up:
+            run.message(call, 1, 0, (at + 10, at + 20), (at, at + 1000), how=1)
+        run.message(call, 0, 1, (at + 2000, at + 2100), (at, at + 3000), step=1)
+    blocks = tree_parts.plans(findings.find(run.run()))
+    (edges,) = [block for block in blocks if str(block.get("caption")).startswith("Edges of")]
+    names = [name for name, _ in edges["columns"]]
+    assert len(names) == len(set(names))
+    assert ("waits at the parent" in names) == goes_up
+    assert ("Waits at the parent" in edges["note"]) == goes_up
+
+
 def test_a_tree_its_edges_and_its_timemap_select_each_other(page: Page, report: Path) -> None:
     page.open(report)
     mark(page, "table", "Edges of allreduce", "edges")
@@ -261,6 +280,18 @@ def test_values_are_printed_as_elsewhere(page: Page) -> None:
     rates = [value for value in times if value]
     shown = page.run(f"(() => {{{script}; return {rates}.map((x) => format(1e6 * x, 'rate'))}})()")
     assert shown == [units.rate_to_text(1e6 * rate) for rate in rates]
+    sizes = [0, 1, 999, 1000, 1024, 1025, 976 << 10, 999_000, 999_500, 1 << 20, 3 << 20, 8_000_000]
+    sizes += [8_388_608, 1_048_577, 10**9, 1 << 34, 1 << 40, *(2 * rng.integers(1, 10**7, 20))]
+    kept = elements.numbers(np.array(sizes, float))
+    shown = page.run(f"(() => {{{script}; return {kept}.map((x) => format(x, 'size'))}})()")
+    assert shown == [units.size_to_text(int(size)) for size in sizes]
+
+
+def test_numbers_are_rounded_once(page: Page) -> None:
+    """0.0915496 s is 91.5 ms; rounded to four digits before, it would be 91.6 ms."""
+    (kept,) = elements.numbers(np.array([0.0915496]))
+    script = pages._asset("units.js")
+    assert page.run(f"(() => {{{script}; return format({kept}, 'time')}})()") == "91.5ms"
 
 
 def test_a_value_that_is_not_there_is_no_colour(page: Page, tmp_path: Path) -> None:

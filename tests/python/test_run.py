@@ -64,7 +64,8 @@ def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     library.parent.mkdir(parents=True)
     library.touch()
     monkeypatch.setenv("THALWEG_PREFIX", str(tmp_path))
-    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    for name in ("LD_PRELOAD", "THALWEG_FORCE", "THALWEG_REPRODUCIBLE", "THALWEG_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
     return path
 
 
@@ -286,19 +287,53 @@ def test_what_is_planned_once_is_remembered(
     assert tables.placement == [0, 1]
 
 
-def test_ranks_of_one_host_get_nothing(
-    launcher: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("THALWEG_FORCE", raising=False)
+def test_ranks_of_one_host_get_nothing(launcher: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "-n", "2", "-H", "a:2", "--launcher", str(launcher), "./app"]) == 7
     assert "-x" not in launcher.with_name("arguments").read_text().splitlines()
     assert "all ranks are on a: nothing to plan" in capfd.readouterr().err
 
 
-def test_following_a_network_where_there_is_none_is_said(
+@pytest.mark.parametrize(
+    ("variable", "value", "is_preloaded"),
+    [
+        ("THALWEG_REPRODUCIBLE", "on", True),
+        ("THALWEG_REPRODUCIBLE", "off", False),
+        ("THALWEG_RECORD", "folder", True),
+        ("THALWEG_TRACE", "folder", True),
+        ("THALWEG_FORCE", "", False),
+    ],
+)
+def test_the_environment_may_ask_for_the_library_on_one_host(
+    launcher: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, is_preloaded: bool
+) -> None:
+    monkeypatch.setenv(variable, value)
+    assert main(["run", "-n", "2", "-H", "a:2", "--launcher", str(launcher), "./app"]) == 7
+    words = launcher.with_name("arguments").read_text()
+    assert ("LD_PRELOAD=" in words) == is_preloaded
+
+
+def test_reproducible_reductions_on_one_host_are_said(
     launcher: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("THALWEG_FORCE", raising=False)
+    monkeypatch.setenv("THALWEG_REPRODUCIBLE", "1")
+    assert main(["run", "-n", "2", "-H", "a:2", "--launcher", str(launcher), "./app"]) == 7
+    said = " ".join(capfd.readouterr().err.split())
+    assert "all collectives but reproducible reductions are native" in said
+
+
+def test_the_summary_goes_where_the_user_wants_it(
+    launcher: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = launcher.with_name("mine.json")
+    monkeypatch.setenv("THALWEG_SUMMARY", str(file))
+    assert main(["run", "-n", "2", "-H", "a:2", "--launcher", str(launcher), "./app"]) == 7
+    assert json.loads(file.read_text()) == SUMMARY
+    assert "bcast: 12 planned" in capfd.readouterr().err
+
+
+def test_following_a_network_where_there_is_none_is_said(
+    launcher: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     keep = launcher.with_name("kept.json")
     words = ["run", "-n", "2", "-H", "a:2", "--launcher", str(launcher), "--adapt", "on"]
     assert main([*words, "--keep-network", str(keep), "./app"]) == 7

@@ -37,6 +37,15 @@ def test_asymmetry_finds_the_worst_pair(net: Network) -> None:
     assert description.asymmetry(net.bandwidth)[0] == pytest.approx(1.0)
 
 
+def test_directions_that_are_both_unlimited_are_alike() -> None:
+    inf = np.inf
+    values = np.array([[inf, inf, 4.0], [inf, inf, 1.0], [2.0, 1.0, inf]])
+    assert description.asymmetry(values) == (2, 0, 2)
+    assert description.asymmetry(np.full((2, 2), inf)) == (1, 0, 0)
+    values[1, 2] = inf  # one direction only
+    assert description.asymmetry(values) == (inf, 1, 2)
+
+
 def test_the_worst_pair_is_named_where_there_is_one(net: Network) -> None:
     assert "a1 -> a2 is 2 times" in description.asymmetry_text(net)
     even = network.even_network(2, 1e-3, 1e6)
@@ -65,13 +74,17 @@ def test_names_in_short(names: list[str], text: str) -> None:
 def test_json_has_no_infinities(
     net: Network, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    net.trunks = [*net.trunks, Trunk("down", [2], [0, 1], np.inf)]
     network.write(net, tmp_path / "net.json")
     assert main(["show", str(tmp_path / "net.json"), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert [host["egress"] for host in shown["hosts"]] == [5e6, 7e6, None]
     assert shown["sites"] == [["a1", "a2"], ["c"]]
     assert shown["between_sites"]["latency"][1][1] is None
-    assert shown["trunks"] == [{"name": "up", "from": ["a1", "a2"], "to": ["c"], "capacity": 2e6}]
+    assert shown["trunks"] == [
+        {"name": "up", "from": ["a1", "a2"], "to": ["c"], "capacity": 2e6},
+        {"name": "down", "from": ["c"], "to": ["a1", "a2"], "capacity": None},
+    ]
 
 
 def test_a_person_sees_sites_trunks_and_matrices(

@@ -6,6 +6,7 @@ only.
 """
 
 import contextlib
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -124,7 +125,8 @@ def command(
     with temporary_folder() as folder:
         others = [each for each in (recording and recording.folder, trace) if each]
         own_file = _own_summary(folder, others, prepared.placement[0])
-        expected = run_summary.Expected(each / run_summary.FILE for each in (folder, *others))
+        files = [own_file, *(each / run_summary.FILE for each in others)]
+        expected = run_summary.Expected(filter(None, files))
         variables = prepared.environment(
             trace=trace,
             summary=own_file,
@@ -175,8 +177,10 @@ def command(
 
 
 def _own_summary(folder: Path, others: Sequence[Path], first_host: str) -> Path | None:
-    """Returns the summary's file in a temporary folder. None if it will be in others, and world
-    rank 0 is on another machine, where it can't write into ours."""
+    """Returns the summary's file: the user's own, else one in a temporary folder. None if it will
+    be in others, and world rank 0 is on another machine, where it can't write into ours."""
+    if named := os.environ.get("THALWEG_SUMMARY"):
+        return Path(named)
     is_needed = not others or is_this_machine(first_host)
     return folder / run_summary.FILE if is_needed else None
 

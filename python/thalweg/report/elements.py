@@ -20,8 +20,8 @@ Scale = Literal["linear", "log", "sqrt"]
 
 MOST_ROWS = 300
 """Most rows of a table in a page."""
-DIGITS = 4
-"""Significant digits of the numbers in a page."""
+DIGITS = 7
+"""Significant digits of the numbers in a page: more than it shows, as it rounds once more."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def path(caption: str, steps: Sequence[tuple[str, str, float | None]], *, note: 
 
 
 def numbers(values: NDArray[np.float64]) -> list[float | int | None]:
-    """Returns an array's values in a row, in DIGITS digits; None where one isn't finite."""
+    """Returns an array's values in a row: whole, or in DIGITS digits; None where not finite."""
     return [_cell(value) for value in np.asarray(values, float).ravel().tolist()]
 
 
@@ -192,5 +192,5 @@ def _cell(value: Any) -> Any:
         return value
     if not math.isfinite(value):
         return None
-    short = float(f"{value:.{DIGITS}g}")
+    short = value if value.is_integer() else float(f"{value:.{DIGITS}g}")
     return int(short) if short.is_integer() and abs(short) < 1e15 else short

@@ -166,13 +166,16 @@ def _edge_table(
                 last,
             )
         )
+    note = "Waits at the parent: from when its data is there until that of the last contributor is."
+    if all(row[5] is None for row in rows):
+        note = ""  # nor is there the column
     return elements.table(
         f"Edges of {name}",
         [
             ("rank", "count"),
             ("on", "text"),
             ("parent", "count"),
-            ("on", "text"),
+            ("parent on", "text"),
             ("round-trip latency", "time"),
             ("waits at the parent", "time"),
             ("was last", "count"),
@@ -180,8 +183,7 @@ def _edge_table(
         rows,
         keys=[f"rank {row[0]}" for row in rows],
         link=link,
-        note="Waits at the parent: from when its data is there until that of the last contributor "
-        "is.",
+        note=note,
     )
 
 

@@ -24,7 +24,7 @@ std::pair<std::string_view, std::string_view> cut(std::string_view text, char se
 }
 
 [[noreturn]] void fail(std::string_view part, const char* expected) {
-  throw std::invalid_argument("THALWEG_FORCE: '" + std::string(part) + "': expected " + expected);
+  throw std::invalid_argument("'" + std::string(part) + "': expected " + expected);
 }
 
 /// Returns the replacement of `file=<path>`, with the file's content.
@@ -69,11 +69,7 @@ Force::Directive parse_directive(collective::Kind kind, std::string_view text) {
     fail(text, "an algorithm for this collective");
   if (parameters.find(std::string(file_name) + "=") != std::string_view::npos)
     fail(parameters, "a file in the variable THALWEG_FORCE only, which rank 0 reads for all");
-  try {
-    directive.parameters = algorithms::parse_parameters(parameters);
-  } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument("THALWEG_FORCE: " + std::string(error.what()));
-  }
+  directive.parameters = algorithms::parse_parameters(parameters);
   if (name == "tree" && directive.parameters.tree.parents.empty()) fail(text, "tree:file=<path>");
   return directive;
 }
@@ -90,6 +86,30 @@ planner::Pace parse_pace(std::string_view text) {
   if (key != "window" || parsed.ec != std::errc{} || parsed.ptr != end || pace.window < 1)
     fail(text, "window=<number from 1 on>");
   return pace;
+}
+
+Force parse_directives(std::string_view text) {
+  Force force;
+  if (text == "native") {
+    for (Force::Directive& directive : force.directives)
+      directive.what = Force::What::native;
+    force.neighborhoods.fill(planner::Pace{});
+    return force;
+  }
+  while (!text.empty()) {
+    const auto [part, rest] = cut(text, ';');
+    text = rest;
+    if (part.empty()) continue;
+    const auto [name, directive] = cut(part, '=');
+    if (directive.empty()) fail(part, "<collective>=<algorithm or native>");
+    if (const auto neighborhood = units::value_named<collective::Neighborhood>(name)) {
+      force.neighborhoods[static_cast<std::size_t>(*neighborhood)] = parse_pace(directive);
+      continue;
+    }
+    const collective::Kind kind = collective::parse_kind(name);
+    force.directives[kind] = parse_directive(kind, directive);
+  }
+  return force;
 }
 
 } // namespace
@@ -120,27 +140,11 @@ bool Force::names_algorithms() const {
 }
 
 Force parse_force(std::string_view text) {
-  Force force;
-  if (text == "native") {
-    for (Force::Directive& directive : force.directives)
-      directive.what = Force::What::native;
-    force.neighborhoods.fill(planner::Pace{});
-    return force;
+  try {
+    return parse_directives(text);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument("THALWEG_FORCE: " + std::string(error.what()));
   }
-  while (!text.empty()) {
-    const auto [part, rest] = cut(text, ';');
-    text = rest;
-    if (part.empty()) continue;
-    const auto [name, directive] = cut(part, '=');
-    if (directive.empty()) fail(part, "<collective>=<algorithm or native>");
-    if (const auto neighborhood = units::value_named<collective::Neighborhood>(name)) {
-      force.neighborhoods[static_cast<std::size_t>(*neighborhood)] = parse_pace(directive);
-      continue;
-    }
-    const collective::Kind kind = collective::parse_kind(name);
-    force.directives[kind] = parse_directive(kind, directive);
-  }
-  return force;
 }
 
 } // namespace thalweg::runtime

@@ -88,12 +88,10 @@ std::string read_plan_file(const std::string& path) {
   }
 }
 
-/// Bytes of events that each rank keeps for a trace.
+/// Bytes of events that each rank keeps for a trace, and where THALWEG_EVENTS is wrong.
 constexpr std::size_t usual_events = std::size_t{4} << 20;
 
-/// Returns the most bytes of events; 0 if it isn't set.
 std::size_t parse_events(const std::string& text) {
-  if (text.empty()) return 0;
   if (text == "all") return std::numeric_limits<std::size_t>::max();
   try {
     const units::Size size = units::parse_size(text);
@@ -141,8 +139,11 @@ Settings Settings::from_environment() {
       settings.remarks.emplace_back(error.what());
     }
   };
-  remark_on_error([&] { settings.events = parse_events(variable("THALWEG_EVENTS")); });
-  if (settings.events == 0 && !settings.trace.empty()) settings.events = usual_events;
+  const std::string events = variable("THALWEG_EVENTS");
+  if (!events.empty() || !settings.trace.empty()) settings.events = usual_events;
+  remark_on_error([&] {
+    if (!events.empty()) settings.events = parse_events(events);
+  });
   const std::string plan = variable("THALWEG_PLAN"), window = variable("THALWEG_WINDOW");
   settings.plan_path = plan;
   const auto on = [&](const char* name) { return is_on(name, settings.remarks); };

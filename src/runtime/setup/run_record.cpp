@@ -112,6 +112,11 @@ std::string begin_record(Runtime& it) {
   return {};
 }
 
+/// Returns the variable that wants events, for notes on their files.
+const char* events_variable(const Runtime& it) {
+  return it.settings.trace.empty() ? "THALWEG_RECORD" : "THALWEG_TRACE";
+}
+
 std::string begin_events(Runtime& it) {
   const std::string& folder = it.settings.events_folder();
   if (std::string problem = units::make_folder(folder); !problem.empty()) return problem;
@@ -329,7 +334,7 @@ void begin_observation(Runtime& it) {
   it.observation.hosts = numbers_of(it.host_names);
   compare(it);
   if (!it.settings.record.empty()) note(it, "THALWEG_RECORD", begin_record(it));
-  if (!it.settings.events_folder().empty()) note(it, "THALWEG_TRACE", begin_events(it));
+  if (!it.settings.events_folder().empty()) note(it, events_variable(it), begin_events(it));
   set_clocks(it);
   write_description(it);
 }
@@ -360,7 +365,7 @@ void end_observation(Runtime& it) {
     compare(it);
     it.observation.end_time = utc_now();
     set_clocks(it);
-    note(it, "THALWEG_TRACE", it.recorder.problem());
+    note(it, events_variable(it), it.recorder.problem());
     if (it.record) {
       it.record->file.header().finished = 1;
       note(it, "THALWEG_RECORD", it.record->file.problem());

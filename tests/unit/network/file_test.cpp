@@ -256,6 +256,20 @@ TEST_CASE("costs and times") {
   CHECK(error_with_section("\"native_times\": [{\"library\": \"mpich\", \"collective\": \"bcast\", "
                            "\"size\": \"1MB\", \"time\": 0}]") ==
         "net.json: native time of mpich's bcast is 0s: must be finite and above 0");
+  const auto error_with_native = [](const std::string& library, const std::string& collective) {
+    return error_with_section(R"("native_times": [{"library": ")" + library +
+                              R"(", "collective": ")" + collective +
+                              R"(", "size": 8, "time": 1}])");
+  };
+  CHECK(error_with_native("mpich-4.0", "reduce_scatter") == "none");
+  CHECK(error_with_native("mpihc", "bcast") ==
+        "net.json: native_times[0].library: \"mpihc\" is not an MPI library: did you mean "
+        "\"mpich\"?");
+  CHECK(error_with_native("openmpi", "broadcast") ==
+        "net.json: native_times[0].collective: \"broadcast\" is not a collective: did you mean "
+        "\"bcast\"?");
+  CHECK(error_with_section(R"("message_costs": {"openmp": {}})") ==
+        "net.json: message_costs: \"openmp\" is not an MPI library: did you mean \"openmpi\"?");
   CHECK(error_with_section("\"measured\": {\"clock\": \"sundial\"}") ==
         "net.json: measured.clock is \"sundial\": must be \"none\", \"shared\" or \"ptp\"");
 }

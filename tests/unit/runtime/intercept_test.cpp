@@ -5,6 +5,7 @@
 #include "runtime/intercept/guard.hpp"
 #include "runtime/mpi/process.hpp"
 #include "runtime/setup/hosts.hpp"
+#include "unit/error_of.hpp"
 
 #include <csetjmp>
 #include <cstdlib>
@@ -43,7 +44,9 @@ TEST_CASE("what can't be forced is named") {
         "bcast=ring", "bcast=binomial:order=random", "neighbor_alltoall=ring",
         "neighbor_alltoall=by-rank:window=0", "neighbor_allgather=by-rank:window=2x"}) {
     CAPTURE(text);
-    CHECK_THROWS_AS(parse_force(text), std::invalid_argument);
+    const std::string said = thalweg::test::error_of([&] { parse_force(text); });
+    CHECK(said.starts_with("THALWEG_FORCE: "));
+    CHECK(said.rfind("THALWEG_FORCE") == 0); // named once
   }
 }
 

@@ -50,6 +50,17 @@ TEST_CASE("plans that don't race can't follow the network, and that is remarked 
   CHECK(settings.remarks.empty());
 }
 
+TEST_CASE("a wrong size of events keeps the usual ones, of a run record too") {
+  const Variable record("THALWEG_RECORD", "folder");
+  CHECK(Settings::from_environment().events_folder().empty());
+  const Variable wrong("THALWEG_EVENTS", "many");
+  const Settings settings = Settings::from_environment();
+  CHECK(settings.events == std::size_t{4} << 20U);
+  CHECK(settings.events_folder() == "folder");
+  REQUIRE(settings.remarks.size() == 1);
+  CHECK(settings.remarks.front().find("the usual 4 MiB are kept") != std::string::npos);
+}
+
 TEST_CASE("ranks wait for a number of seconds that fits into nanoseconds") {
   CHECK(seconds_of_patience() == usual_patience_s);
   for (const auto& [text, seconds] : {std::pair("2", 2.0), {"1e-9", 1e-9}, {"0", 0.0}}) {

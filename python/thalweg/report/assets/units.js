@@ -14,6 +14,16 @@ function threeDigits(value) {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
+const BINARY = [["KiB", 2 ** 10], ["MiB", 2 ** 20], ["GiB", 2 ** 30], ["TiB", 2 ** 40]];
+
+/** Returns a size in binary units if it is whole in one of them and not exact in the decimal ones; else nothing. */
+function binarySize(value, scaled, numerator) {
+  if (Math.round(Number(scaled.toPrecision(3)) * numerator) === value) return "";
+  for (const [binary, bytes] of [...BINARY].reverse())
+    if (value % bytes === 0 && value / bytes < 1024) return value / bytes + binary;
+  return "";
+}
+
 /** Returns a value of a unit (elements.py) as text; null is "-". */
 function format(value, unit) {
   if (value === null || value === undefined) return "-";
@@ -26,7 +36,8 @@ function format(value, unit) {
   if (value === 0) return `0${unit === "time" ? "s" : units[0][0]}`;
   for (const [name, numerator, denominator] of [...units].reverse()) {
     const scaled = (value * denominator) / numerator;
-    if (Math.abs(Number(scaled.toPrecision(3))) >= 1 || name === units[0][0]) return threeDigits(scaled) + name;
+    if (Math.abs(Number(scaled.toPrecision(3))) < 1 && name !== units[0][0]) continue;
+    return (unit === "size" && binarySize(value, scaled, numerator)) || threeDigits(scaled) + name;
   }
   return "";
 }
