@@ -48,8 +48,10 @@ std::int64_t usual_moves(const Problem& problem);
 Placement place(const Problem& problem, const MapOptions& options = {});
 
 /// Returns the different placements of least cost that a search ends with, the best first, at most
-/// `most`: what place() returns, and others to judge by plans (planned.hpp). Other methods than
-/// `thalweg` have one.
+/// `most`: what place() returns, and others to judge by plans (planned.hpp). If those are wanted
+/// and the program has calls, what the other methods find follows, since plans may find it better
+/// than the estimate does; where ranks are placed on sites first, block, interleave and random.
+/// Other methods than `thalweg` have one.
 std::vector<Placement> finalists(const Problem& problem, const MapOptions& options,
                                  std::size_t most);
 
