@@ -31,6 +31,8 @@ FRESH = 3600.0
 """Seconds for which a network counts as known after anything of it was measured."""
 QUICK = 0.5
 """Seconds of the network's own time that the measurement of hosts never seen may take."""
+QUICK_START = 1.0
+"""About how many seconds that delays a start, with the start of its ranks."""
 QUICKLY = ", quickly"
 """The end of `measured_with` in the file of such a network."""
 FEWEST = 3
@@ -76,6 +78,11 @@ def network(hosts: Sequence[Host], launcher: Launcher, caution: Caution = USUAL)
         if path.is_file():
             return _known(path, hosts, launcher, caution)
         return _measure(path, hosts, launcher, caution)
+
+
+def is_known(hosts: Sequence[Host]) -> bool:
+    """Whether the cache has the network of these hosts."""
+    return _in_cache(hosts).is_file()
 
 
 def _in_cache(hosts: Sequence[Host]) -> Path:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,29 @@ from test_past_runs import APP, recorded
 from test_record import messages, part, write
 from test_run import launcher  # noqa: F401
 
-from thalweg import inputs, mapping, past_runs, planning, record, recording, run_placement, wisdom
+from thalweg import (
+    inputs,
+    knowledge,
+    mapping,
+    past_runs,
+    paths,
+    planning,
+    preparation,
+    record,
+    recording,
+    run_placement,
+    wisdom,
+)
+from thalweg.caution import Caution
 from thalweg.cli import main
 from thalweg.errors import UserError
 from thalweg.hosts import Host
+from thalweg.knowledge import Known
 from thalweg.launcher import Launcher
 from thalweg.mapping import Mapping
 from thalweg.network import Host as Site
 from thalweg.network import Network
+from thalweg.preparation import Request
 from thalweg.run_placement import Choice
 from thalweg.units import time_to_text
 
@@ -64,6 +80,43 @@ def recorded_partners(
         folder, 4, *parts, hosts=hosts, placement=[0, 1, 2, 3], dilation=dilation,
         launch={"status": 0, "program": APP, "start": when} | launch,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_program_shorter_than_the_measurement_runs_natively(
+    launcher: Path,  # noqa: F811
+    known: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def measured(*_: object) -> Known:
+        raise UserError("the network is measured, or verified")
+
+    monkeypatch.setattr(knowledge, "network", measured)
+    request = Request(4, "a0,b0,a1,b1", launcher=str(launcher), place=True)
+    if known:
+        path = paths.network(["a0", "b0", "a1", "b1"])
+        path.parent.mkdir(parents=True)
+        path.touch()
+
+    def is_native(request: Request, words: Sequence[str] = APP) -> bool:
+        try:
+            found = preparation.prepare(request, words)
+        except UserError as error:
+            assert "measured" in str(error)
+            return False
+        assert (found.network, found.plan) == (None, None)
+        return True
+
+    assert not is_native(request)
+    recorded_partners("120000", seconds=knowledge.QUICK_START * 1.1)
+    assert not is_native(request)
+    recorded_partners("130000", seconds=knowledge.QUICK_START * 0.9)
+    assert is_native(request) != known
+    assert ("`--start full` measures it" in " ".join(capsys.readouterr().err.split())) != known
+    assert not is_native(request, [*APP, "more"])
+    assert not is_native(replace(request, caution=Caution(start="full")))
+    assert not is_native(replace(request, started_by_user=True))
 
 
 def test_ranks_that_talk_come_to_one_site_and_rank_0_stays(net: Network, partners: Path) -> None:
