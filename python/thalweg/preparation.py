@@ -270,5 +270,5 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
         else None
     )
     names = [listed_as[host] for host in choice.chosen.hosts] if choice else names
-    plan = planning.make_plan(net, names, chosen.flavour, quick=found.quick)
+    plan = planning.make_plan(net, names, chosen.flavour, program=program, quick=found.quick)
     return Preparation(chosen, listed, names, found.network, plan, choice, list(listed_as))

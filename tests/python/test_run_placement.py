@@ -34,6 +34,7 @@ from thalweg.launcher import Launcher
 from thalweg.mapping import Mapping
 from thalweg.network import Host as Site
 from thalweg.network import Network
+from thalweg.plans import ESTIMATE, NORMAL
 from thalweg.preparation import Request
 from thalweg.run_placement import Choice
 from thalweg.units import time_to_text
@@ -278,9 +279,32 @@ def test_a_named_record_is_weighed_only_if_it_is_of_the_same_program(
     assert bool(run_placement.weigh(choice, run, 1e6).objection) == alike
 
 
+def test_plans_are_quick_until_the_runs_have_taken_as_long_as_thorough_ones_do(
+    net: Network, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def plan(program: Sequence[str] = APP) -> Path:
+        return planning.make_plan(net, USUAL, "mpich", program=program)
+
+    thorough = plan()
+    (key,) = [key for key in wisdom.load(wisdom.location()) if '"planning"' in key]
+    recorded_partners("010000", seconds=4.0)
+    assert plan() == thorough  # which is kept
+    wisdom.location().unlink()
+    wisdom.add(wisdom.location(), key, b"9")
+    quick = planning.make_plan(net, USUAL, "mpich", quick=True)
+    assert capsys.readouterr().err == ""
+    assert plan() == quick != thorough
+    assert "quick plans: so far this program ran for less time" in capsys.readouterr().err
+    assert planning._setting(net, USUAL, "mpich", APP, quick=False).search == ESTIMATE
+    assert planning._setting(net, USUAL, "mpich", [*APP, "more"], quick=False).search == NORMAL
+    recorded_partners("020000", seconds=6.0, dilation=10)
+    assert plan() == thorough
+
+
 def test_planning_counts_where_it_is_known_how_long_it_takes(
     net: Network, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    recorded_partners("000000", seconds=900.0)
     recorded_partners("010000", seconds=200.0)
     mpich = Launcher(Path("mpiexec"), "mpich", "4.2")
     monkeypatch.setitem(vars(mpich), "form", "mpich")
