@@ -16,6 +16,11 @@
 namespace thalweg::mapping {
 namespace {
 
+/// Where ranks are placed on sites first, what other methods find with a table of all pairs of
+/// hosts is compared on up to so many times as many hosts, for up to so many ranks: it takes a
+/// second or two.
+constexpr double most_times_compared = 1.5;
+constexpr Rank most_ranks_compared = 512;
 /// Sets of hosts that are tried where not all are needed, if ranks are so many that more starts
 /// take little beside the search.
 constexpr std::size_t most_choices = 3;
@@ -168,6 +173,17 @@ void put_cheapest_first(const Problem& problem, std::vector<Placement>& all) {
   std::swap(all.front(), all[index(std::ranges::min_element(total) - total.begin())]);
 }
 
+/// Returns what the methods find that need a table of all pairs of hosts.
+std::vector<Placement> by_other_methods(const Problem& problem, const MapOptions& options) {
+  const HostCosts costs(problem);
+  const std::vector<std::int32_t> slots = choices_of_hosts(problem, costs, 1).front();
+  const RefineOptions search = search_options(problem, options);
+  std::vector<Placement> found = {intra_only(problem, slots, search),
+                                  inter_only(problem, costs, search)};
+  if (auto by_scotch = scotch(problem, costs, slots)) found.push_back(std::move(*by_scotch));
+  return found;
+}
+
 /// Searches, for each site by itself if the network has very many hosts.
 std::vector<Placement> searched(const Problem& problem, const MapOptions& options,
                                 std::size_t most) {
@@ -177,6 +193,10 @@ std::vector<Placement> searched(const Problem& problem, const MapOptions& option
     if (std::optional<Placement> found = by_sites(problem, search)) {
       std::vector<Placement> all = simple(problem, options.seed);
       add_new(all, std::move(*found));
+      if (problem.network.size() <= most_times_compared * options.hosts_at_once &&
+          problem.ranks() <= most_ranks_compared)
+        for (Placement& each : by_other_methods(problem, options))
+          add_new(all, std::move(each));
       put_cheapest_first(problem, all);
       if (!with_methods) all.resize(1);
       return all;

@@ -174,7 +174,11 @@ TEST_CASE("on many hosts ranks are placed on sites first") {
     options.seed = seed;
     const Placement placed = place(other, options);
     check(other, placed);
-    CHECK(cost(other, placed).total() <= cost(other, block(other)).total() * (1 + 1e-9));
+    for (const Method method :
+         {Method::block, Method::interleave, Method::intra_only, Method::inter_only}) {
+      const Placement rival = place(other, {method, seed});
+      CHECK(cost(other, placed).total() <= cost(other, rival).total() * (1 + 1e-9));
+    }
     other.previous = placed;
     other.migration = Time(1e6);
     CHECK(place(other, options) == placed);
