@@ -17,8 +17,8 @@ namespace thalweg::mapping {
 namespace {
 
 /// Where ranks are placed on sites first, what other methods find with a table of all pairs of
-/// hosts is compared on up to so many times as many hosts, for up to so many ranks: it takes a
-/// second or two.
+/// hosts is compared, up to this multiple of MapOptions::hosts_at_once and these ranks: it takes a
+/// second to three.
 constexpr double most_times_compared = 1.5;
 constexpr Rank most_ranks_compared = 512;
 /// Sets of hosts that are tried where not all are needed, if ranks are so many that more starts
