@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <optional>
@@ -174,7 +175,8 @@ void bind_mapping(nb::module_& module) {
         validate(problem);
         for (const Placement& each : placements)
           check(problem, each);
-        return planned_costs(problem, placements);
+        PlannedCosts found = planned_costs(problem, placements);
+        return std::pair(std::move(found.costs), found.calls);
       },
       "network"_a, "setting"_a, "placements"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def(

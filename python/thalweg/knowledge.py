@@ -3,9 +3,9 @@
 Hosts that were never seen are measured in a few seconds. The network of known ones comes from the
 cache; where the weather's forecast, or a short sample of a few telling pairs, differs from it by
 more than a threshold, what doesn't fit is calibrated anew (thalweg.drift); a network that hardly
-fits at all is another one, and is measured anew. A sample is taken only if nothing was heard of the
-network for an hour, or if run records show a link that became slow. Where none can be taken, or is
-wanted, a sure forecast stands for it. A file that the user gives is never changed: a copy is.
+fits at all is another one, and is measured anew. A sample is taken only if nothing was measured of
+the network for an hour, or if run records show a link that became slow. Where none can be taken, or
+is wanted, a sure forecast stands for it. A file that the user gives is never changed: a copy is.
 """
 
 import contextlib
@@ -28,9 +28,11 @@ from thalweg.record import Run
 from thalweg.weather import Entry
 
 FRESH = 3600.0
-"""Seconds for which a network counts as known after anything was heard of it."""
+"""Seconds for which a network counts as known after anything of it was measured."""
 QUICK = 0.5
 """Seconds of the network's own time that the measurement of hosts never seen may take."""
+QUICK_START = 1.0
+"""About how many seconds that delays a start, with the start of its ranks."""
 QUICKLY = ", quickly"
 """The end of `measured_with` in the file of such a network."""
 FEWEST = 3
@@ -76,6 +78,11 @@ def network(hosts: Sequence[Host], launcher: Launcher, caution: Caution = USUAL)
         if path.is_file():
             return _known(path, hosts, launcher, caution)
         return _measure(path, hosts, launcher, caution)
+
+
+def is_known(hosts: Sequence[Host]) -> bool:
+    """Whether the cache has the network of these hosts."""
+    return _in_cache(hosts).is_file()
 
 
 def _in_cache(hosts: Sequence[Host]) -> Path:
@@ -243,7 +250,7 @@ def _verified_file(
     is_new = found is None or len(found.bandwidth) < FEWEST or caution.verify == "always"
     if is_new:
         telling = sampling.telling_pairs(net, among=_places(net, names))
-        found = _sample(net, telling, start, names)
+        found = _sample(net, sampling.longest_ago(net, telling, history), start, names)
     if not found or not (off := drift.misfits(net, found, caution.threshold)):
         return known
     if _is_another(net, off, found, names):
@@ -279,18 +286,19 @@ def _places(net: Network, hosts: Iterable[str]) -> set[int]:
 
 
 def _look(net: Network, start: _Start, caution: Caution) -> Entry | None:
-    """Samples what the forecast lets suspect, and telling pairs if nothing was heard for long.
+    """Samples what the forecast lets suspect, and telling pairs if nothing was measured for long.
 
-    Returns an empty entry if there is no reason to sample, and None if that isn't possible.
+    Run records don't count for that: by them only what became twice as slow is suspected. Returns
+    an empty entry if there is no reason to sample, and None if that isn't possible.
     """
     names = [host.name for host in net.hosts]
     since = weather.seconds(net.measured_at)
     history = weather.load(names, recent=True)
     later = history.since(since)
     suspicious = suspicion.suspicious(net, later, caution.threshold)
-    last = max([since, *(entry.at for entry in later.entries)])
+    last = max([since, *(entry.at for entry in later.entries if entry.source != "record")])
     if caution.verify == "always" or abs(time.time() - last) > FRESH:
-        suspicious = suspicious + sampling.telling_pairs(net)
+        suspicious = suspicious + sampling.longest_ago(net, sampling.telling_pairs(net), later)
     if not suspicious:
         return Entry(time.time(), "sample")
     return _sample(net, list(dict.fromkeys(suspicious))[: sampling.TELLING], start)
@@ -369,19 +377,26 @@ def _sample(
     start: _Start,
     hosts: Sequence[str] | None = None,
 ) -> Entry | None:
-    """Samples pairs. None, with a note, if that isn't possible: the run goes on without.
+    """Samples pairs, and says for how many there was no time. None, with a note, if that isn't
+    possible: the run goes on without.
 
     Raises probe.OtherHostsError.
     """
     if not pairs:
         return None
     try:
-        return sampling.sample(net, pairs, start.launcher, hosts=hosts, listed=start.listed)
+        found = sampling.sample(net, pairs, start.launcher, hosts=hosts, listed=start.listed)
     except probe.OtherHostsError:
         raise
     except UserError as error:
         console.note(f"the network isn't verified: {error}")
         return None
+    if missing := len(pairs) - len(found.bandwidth):
+        console.note(
+            f"the bandwidth of {missing} of {len(pairs)} sampled pairs isn't verified: the sample "
+            "had no time for it; the next one begins with them"
+        )
+    return found
 
 
 def learn(run: Run, hosts: Iterable[str]) -> None:

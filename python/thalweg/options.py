@@ -58,7 +58,7 @@ NetworkFile = Annotated[
 VerifyNetwork = Annotated[
     Literal["auto", "always", "off"],
     typer.Option(
-        help="Sample a few pairs of hosts before the run: if nothing was heard of them for an "
+        help="Sample a few pairs of hosts before the run: if nothing was measured for an "
         "hour, always, or never."
     ),
 ]

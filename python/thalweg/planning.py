@@ -6,12 +6,23 @@ library comes with it.
 
 import contextlib
 import hashlib
+import math
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from thalweg import console, inputs, past_placements, paths, planner, run_placement, wisdom
+from thalweg import (
+    console,
+    inputs,
+    past_placements,
+    past_runs,
+    paths,
+    planner,
+    run_placement,
+    wisdom,
+)
 from thalweg.errors import UserError
 from thalweg.files import check_output, is_file, write_file, writing
 from thalweg.hosts import Host
@@ -19,9 +30,11 @@ from thalweg.launcher import Launcher
 from thalweg.network import Network
 from thalweg.past_placements import Question
 from thalweg.planner import PlanFile
-from thalweg.plans import ESTIMATE, NORMAL, Setting
+from thalweg.plans import ESTIMATE, Setting
 from thalweg.run_placement import Choice
 
+SHORT_PLANNING = 1.0
+"""Seconds of planning that every run waits for."""
 PLAN_DAYS = 60
 """Days for which a plan stays in the cache though no run takes it."""
 
@@ -31,7 +44,8 @@ def choose(
     program: Sequence[str], matrix: Path | None, *, bound: bool = False, quick: bool = False,
 ) -> Choice | None:  # fmt: skip
     """Chooses a placement by an earlier run or the named matrix, and by what runs in others took,
-    and says so. `bound`: whether ranks will be bound to cores; `quick`: as of make_plan().
+    and says so. `bound`: whether ranks will be bound to cores; `quick`: as of make_plan(), for the
+    same program.
 
     Raises UserError if a rank's host isn't in the network, or if the matrix that the user named
     can't be used.
@@ -56,7 +70,7 @@ def choose(
     def weighed(choice: Choice, mapping_began: float) -> Choice:
         spent = time.monotonic() - mapping_began
         if not choice.objection:
-            spent += _more_planning(net, choice, launcher.flavour, quick)
+            spent += _more_planning(net, choice, launcher.flavour, program, quick)
         return run_placement.weigh(choice, program, spent)
 
     choice = weighed(choice, began)
@@ -71,11 +85,13 @@ def choose(
     return choice
 
 
-def _more_planning(net: Network, choice: Choice, flavour: str, quick: bool) -> float:
+def _more_planning(
+    net: Network, choice: Choice, flavour: str, program: Sequence[str], quick: bool
+) -> float:
     """Returns how much longer planning will take for the best placement than in the launcher's
     order, as far as it is known."""
     best, usual = (
-        wisdom.seconds_of_table(_setting(net, placed.hosts, flavour, quick))
+        wisdom.seconds_of_table(_setting(net, placed.hosts, flavour, program, quick))
         for placed in (choice.best, choice.usual)
     )
     return max(0.0, best - usual)
@@ -105,13 +121,23 @@ def check_plan(path: Path, ranks: int, flavour: str) -> None:
         )
 
 
-def make_plan(net: Network, names: Sequence[str], flavour: str, *, quick: bool = False) -> Path:
+def make_plan(
+    net: Network, names: Sequence[str], flavour: str, *, program: Sequence[str] = (),
+    quick: bool = False,
+) -> Path:  # fmt: skip
     """Returns the plan file for ranks on these hosts: remembered (thalweg.wisdom), or planned now.
 
+    Plans are quick ones if `quick`, and if thorough ones would take longer to make than all
+    recorded runs of the program did, which is said.
     It is in the cache folder under a name made from its content, since world rank 0 may start on
     another host, and `thalweg env` leaves it for later.
     """
-    setting = _setting(net, names, flavour, quick)
+    setting = _setting(net, names, flavour, program, quick)
+    if setting.search == ESTIMATE and not quick:
+        console.note(
+            "quick plans: so far this program ran for less time than thorough ones take to make; "
+            "`thalweg plan` makes them for the next run"
+        )
     with console.progress(f"planning for {len(names)} ranks on {len(set(names))} hosts"):
         table = wisdom.table(setting)
     content = planner.to_bytes(PlanFile(net, flavour, [table]))
@@ -144,8 +170,23 @@ def _has(path: Path, content: bytes) -> bool:
     return found
 
 
-def _setting(net: Network, names: Sequence[str], flavour: str, quick: bool) -> Setting:
-    return Setting(net, inputs.placement(net, names), flavour, ESTIMATE if quick else NORMAL)
+def _setting(
+    net: Network, names: Sequence[str], flavour: str, program: Sequence[str], quick: bool
+) -> Setting:
+    setting = Setting(net, inputs.placement(net, names), flavour)
+    is_quick = quick or _takes_longer_than_runs(setting, program)
+    return replace(setting, search=ESTIMATE) if is_quick else setting
+
+
+def _takes_longer_than_runs(setting: Setting, program: Sequence[str]) -> bool:
+    """Whether planning takes longer than all recorded runs of the program with the same arguments
+    did together. False if that isn't known of either."""
+    takes = wisdom.seconds_of_table(setting)
+    if takes <= SHORT_PLANNING or not program:
+        return False
+    runs = past_runs.same(program, len(setting.placement))
+    ran = sum((run_placement.seconds_of(run) or math.inf) * run.dilation for run in runs)
+    return 0 < ran < takes
 
 
 def _make_cache(path: Path, name: str) -> None:

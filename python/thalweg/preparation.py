@@ -188,6 +188,28 @@ def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
     return replace(prepared, cores=cores)
 
 
+def _too_short_to_measure(
+    request: Request, program: Sequence[str], ranks: int, listed: Sequence[Host]
+) -> str:
+    """Says so if the latest run with the same arguments took no longer than it takes to measure
+    these hosts, which were never seen; else empty."""
+    from thalweg import knowledge, past_runs, run_placement
+    from thalweg.units import time_to_text
+
+    is_asked_for = request.network or request.matrix or request.caution.start == "full"
+    if is_asked_for or request.started_by_user or not program or knowledge.is_known(listed):
+        return ""
+    before = next(past_runs.same(program, ranks), None)
+    took = run_placement.seconds_of(before) if before else None
+    if took is None or took > knowledge.QUICK_START:
+        return ""
+    return (
+        f"the latest such run took {time_to_text(took)}, and measuring the network of these hosts "
+        f"takes about {time_to_text(knowledge.QUICK_START)}: all collectives are native; "
+        "`--start full` measures it all the same"
+    )
+
+
 def _as_filled(launcher: Launcher, request: Request, listed: Sequence[Host]) -> list[Host]:
     """Returns hosts in the order in which the launcher fills them by itself.
 
@@ -234,6 +256,9 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
 
     known = list(dict.fromkeys([host.name for host in listed] if request.place else names))
     different = [Host(name) for name in known]
+    if said := _too_short_to_measure(request, program, ranks, different):
+        console.note(said)
+        return Preparation(chosen, listed, names, None, None)
     if request.network:
         found = knowledge.given(request.network, different, chosen, request.caution)
     else:
@@ -255,5 +280,5 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
         else None
     )
     names = [listed_as[host] for host in choice.chosen.hosts] if choice else names
-    plan = planning.make_plan(net, names, chosen.flavour, quick=found.quick)
+    plan = planning.make_plan(net, names, chosen.flavour, program=program, quick=found.quick)
     return Preparation(chosen, listed, names, found.network, plan, choice, list(listed_as))

@@ -12,12 +12,16 @@ from thalweg.files import write_file, writing
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.network import Network, Trunk
-from thalweg.weather import Entry
+from thalweg.weather import Entry, History
 
 TELLING = 8
 """Most pairs of a check."""
 BUDGET = 1.0
-"""Seconds of the network's own time that a sample of TELLING pairs may take."""
+"""Seconds of the network's own time that a sample of TELLING pairs may take where they are near."""
+LONGEST = 5.0
+"""Likewise, however far they are: nobody waits longer for a start."""
+ROUND_TRIPS = 12
+"""About as many round trips does the probe's stream between two hosts last."""
 
 
 @user_errors()
@@ -102,22 +106,41 @@ def _least(hosts: Iterable[int], used: "np.ndarray[tuple[int], np.dtype[np.int_]
     return sorted(hosts, key=lambda host: (used[host], host))[:2]
 
 
+def longest_ago(
+    net: Network, pairs: Sequence[tuple[int, int]], history: History
+) -> list[tuple[int, int]]:
+    """Returns pairs in the order of when their bandwidth was known last: a sample of far hosts may
+    have time for a few only, which shouldn't be the same ones each time."""
+    last = {pair: entry.at for entry in history.entries for pair in entry.bandwidth}
+    names = [host.name for host in net.hosts]
+    return sorted(pairs, key=lambda pair: last.get((names[pair[0]], names[pair[1]]), 0.0))
+
+
+def seconds_for(net: Network, pairs: Iterable[tuple[int, int]]) -> float:
+    """Returns the seconds of the network's own time that a sample of these pairs may take: more
+    where they are far from each other, at most LONGEST."""
+    round_trips = sum(float(net.latency[a, b] + net.latency[b, a]) for a, b in pairs)
+    return min(LONGEST, BUDGET + ROUND_TRIPS * round_trips)
+
+
 def sample(
     net: Network,
     pairs: Collection[tuple[int, int]],
     launcher: Launcher,
     *,
-    budget: float = BUDGET,
+    budget: float | None = None,
     hosts: Sequence[str] | None = None,
     listed: Mapping[str, str] = {},
     measured_for: Callable[[float], None] | None = None,
 ) -> Entry:
     """Measures latency and bandwidth of a few pairs now, with ranks on their hosts only.
 
-    `budget` is in seconds of the network's own time. Adds what is found to the history of `hosts`:
-    those of the network, unless given. `listed`: how the user calls hosts of the network; others
-    are reached as by the latest probe. `measured_for` is told how many seconds of this machine's
-    time the ranks measured, also if that fails. Raises UserError if they can't be measured.
+    `budget` is in seconds of the network's own time, usually seconds_for(). Pairs are measured in
+    their order, and those for which no time is left have no bandwidth in the result. Adds what is
+    found to the history of `hosts`: those of the network, unless given. `listed`: how the user
+    calls hosts of the network; others are reached as by the latest probe. `measured_for` is told
+    how many seconds of this machine's time the ranks measured, also if that fails. Raises UserError
+    if they can't be measured.
     """
     involved = sorted({host for pair in pairs for host in pair})
     of_pairs = part(net, involved)
@@ -134,7 +157,7 @@ def sample(
         text = networks.to_json(of_pairs)
         write_file(base, f"sample {base}", text, paths.ANOTHER_CACHE)
         probe.run(
-            reached, output, launcher, budget=budget, base=base,
+            reached, output, launcher, budget=budget or seconds_for(net, pairs), base=base,
             pairs=[(place[a], place[b]) for a, b in pairs], hurried=True,
             measured_for=measured_for,
         )  # fmt: skip

@@ -103,9 +103,9 @@ class _Pace:
         self._position = 0
         self._count = 0
         self._dilation = probe.lab_dilation()
-        # The probe's streams last about twelve round trips, and at least 50 ms.
+        # The probe's streams last at least 50 ms.
         farthest = max(float(net.latency[a, b] + net.latency[b, a]) for a, b in pairs)
-        self._shortest = max(0.05, 12 * farthest)
+        self._shortest = max(0.05, sampling.ROUND_TRIPS * farthest)
         self._each = self._shortest * self._dilation
         self.taken = 0.0
         """The seconds that the latest sample took."""

@@ -16,6 +16,11 @@
 namespace thalweg::mapping {
 namespace {
 
+/// Where ranks are placed on sites first, what other methods find with a table of all pairs of
+/// hosts is compared, up to this multiple of MapOptions::hosts_at_once and these ranks: it takes a
+/// second to three.
+constexpr double most_times_compared = 1.5;
+constexpr Rank most_ranks_compared = 512;
 /// Sets of hosts that are tried where not all are needed, if ranks are so many that more starts
 /// take little beside the search.
 constexpr std::size_t most_choices = 3;
@@ -39,22 +44,13 @@ RefineOptions part(const RefineOptions& all, double share) {
 struct Candidate {
   Placement placement;
   double cost = 0;
+  /// Whether another method finds just this.
+  bool has_method = false;
 };
 
 /// Returns what takes no time to find.
 std::vector<Placement> simple(const Problem& problem, std::uint64_t seed) {
   return {block(problem), interleave(problem), random(problem, seed)};
-}
-
-/// Divides the ranks among hosts by what they send each other: one placement of each method.
-std::vector<Placement> divided(const Problem& problem, const HostCosts& costs,
-                               const std::vector<std::int32_t>& slots) {
-  std::vector<Placement> found;
-  if (auto by_scotch = scotch(problem, costs, slots)) found.push_back(std::move(*by_scotch));
-  if (found.empty() || problem.ranks() <= most_ranks_for_bisection)
-    found.push_back(bisect(problem, costs, slots));
-  found.push_back(join(problem, costs, slots));
-  return found;
 }
 
 /// Minimises traffic between hosts as if all were equally far from each other. That divides the
@@ -87,14 +83,21 @@ RefineOptions search_options(const Problem& problem, const MapOptions& options) 
   return {options.seed, options.moves.value_or(usual_moves(problem))};
 }
 
+void add_new(std::vector<Placement>& placements, Placement placement) {
+  if (std::ranges::find(placements, placement) == placements.end())
+    placements.push_back(std::move(placement));
+}
+
 class Search {
 public:
   Search(const Problem& problem, const MapOptions& options)
       : _problem(problem), _costs(problem), _options(search_options(problem, options)) {}
 
   /// Returns the different placements of least cost, the best first.
-  std::vector<Placement> run(std::size_t most) const {
-    std::vector<Candidate> found = starts();
+  /// @param with_methods whether those of all methods follow
+  std::vector<Placement> run(std::size_t most, bool with_methods = false) const {
+    const std::vector<Candidate> starts = this->starts();
+    std::vector<Candidate> found = starts;
     // The best half goes on each time, with as many moves as all together had before.
     for (std::size_t keep = most_starts; keep > 0; keep /= 2) {
       std::ranges::stable_sort(found, {}, &Candidate::cost);
@@ -106,30 +109,34 @@ public:
     std::ranges::stable_sort(found, {}, &Candidate::cost);
     std::vector<Placement> placements;
     for (Candidate& each : found)
-      if (placements.size() < most &&
-          std::ranges::find(placements, each.placement) == placements.end())
-        placements.push_back(std::move(each.placement));
+      if (placements.size() < most) add_new(placements, std::move(each.placement));
+    for (const Candidate& each : starts)
+      if (with_methods && each.has_method) add_new(placements, each.placement);
     return placements;
   }
 
 private:
   [[nodiscard]] std::vector<Candidate> starts() const {
     std::vector<Candidate> starts;
-    const auto add = [&](Placement placement) {
+    const auto add = [&](Placement placement, bool has_method = false) {
       const double cost = State(_problem, _costs, placement).total();
-      starts.push_back({std::move(placement), cost});
+      starts.push_back({std::move(placement), cost, has_method});
     };
     // The first of those that cost the same stays, so that ranks don't move for nothing.
     if (is_possible(_problem.previous)) add(_problem.previous);
     for (Placement& each : simple(_problem, _options.seed))
-      add(std::move(each));
+      add(std::move(each), true);
     const std::size_t most = _problem.ranks() < least_ranks_for_choices ? 1 : most_choices;
     const auto choices = choices_of_hosts(_problem, _costs, most);
-    for (const auto& slots : choices)
-      for (Placement& each : divided(_problem, _costs, slots))
-        add(std::move(each));
-    add(intra_only(_problem, choices.front(), _options));
-    add(inter_only(_problem, _costs, _options));
+    for (const auto& slots : choices) {
+      auto by_scotch = scotch(_problem, _costs, slots);
+      if (by_scotch) add(std::move(*by_scotch), &slots == &choices.front());
+      if (!by_scotch || _problem.ranks() <= most_ranks_for_bisection)
+        add(bisect(_problem, _costs, slots));
+      add(join(_problem, _costs, slots));
+    }
+    add(intra_only(_problem, choices.front(), _options), true);
+    add(inter_only(_problem, _costs, _options), true);
     return starts;
   }
 
@@ -157,26 +164,44 @@ private:
   RefineOptions _options;
 };
 
-/// Returns the placement of least cost, the first of those that cost the same.
-Placement cheapest(const Problem& problem, std::vector<Placement> all) {
+/// Puts the placement of least cost first, the first of those that cost the same.
+void put_cheapest_first(const Problem& problem, std::vector<Placement>& all) {
   const HostCosts costs(problem, HostCosts::Pairs::on_demand);
   std::vector<double> total;
   for (const Placement& each : all)
     total.push_back(State(problem, costs, each).total());
-  return std::move(all[index(std::ranges::min_element(total) - total.begin())]);
+  std::swap(all.front(), all[index(std::ranges::min_element(total) - total.begin())]);
+}
+
+/// Returns what the methods find that need a table of all pairs of hosts.
+std::vector<Placement> by_other_methods(const Problem& problem, const MapOptions& options) {
+  const HostCosts costs(problem);
+  const std::vector<std::int32_t> slots = choices_of_hosts(problem, costs, 1).front();
+  const RefineOptions search = search_options(problem, options);
+  std::vector<Placement> found = {intra_only(problem, slots, search),
+                                  inter_only(problem, costs, search)};
+  if (auto by_scotch = scotch(problem, costs, slots)) found.push_back(std::move(*by_scotch));
+  return found;
 }
 
 /// Searches, for each site by itself if the network has very many hosts.
 std::vector<Placement> searched(const Problem& problem, const MapOptions& options,
                                 std::size_t most) {
+  const bool with_methods = most > 1 && !problem.calls.empty();
   const auto search = [&](const Problem& each) { return Search(each, options).run(1).front(); };
   if (std::cmp_greater(problem.network.size(), options.hosts_at_once))
     if (std::optional<Placement> found = by_sites(problem, search)) {
       std::vector<Placement> all = simple(problem, options.seed);
-      all.push_back(std::move(*found));
-      return {cheapest(problem, std::move(all))};
+      add_new(all, std::move(*found));
+      if (problem.network.size() <= most_times_compared * options.hosts_at_once &&
+          problem.ranks() <= most_ranks_compared)
+        for (Placement& each : by_other_methods(problem, options))
+          add_new(all, std::move(each));
+      put_cheapest_first(problem, all);
+      if (!with_methods) all.resize(1);
+      return all;
     }
-  return Search(problem, options).run(most);
+  return Search(problem, options).run(most, with_methods);
 }
 
 /// Places by one of CloudMap's halves, just as a search begins with it.

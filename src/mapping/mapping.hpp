@@ -39,16 +39,18 @@ struct MapOptions {
 std::int64_t usual_moves(const Problem& problem);
 
 /// Places the ranks. `thalweg` never costs more than any other method, all of which are among its
-/// starts; where ranks are placed on sites first, not more than block, interleave and random.
-/// Deterministic; with and without Scotch results differ. Hosts without slots don't count. Memory
-/// O(hosts × (ranks + hosts)); where ranks are placed on sites first, only for hosts and ranks of
-/// one site, or for all ranks and the sites.
+/// starts or, where ranks are placed on sites first, compared with the result; with more than 512
+/// ranks or 1.5 times `hosts_at_once` only block, interleave and random. Deterministic; with and
+/// without Scotch results differ. Hosts without slots don't count. Memory O(hosts × (ranks +
+/// hosts)); in that case only for hosts and ranks of one site, or for all ranks and the sites.
 /// @throws std::invalid_argument if the problem isn't valid, or the method is `scotch` and this
 /// build has none
 Placement place(const Problem& problem, const MapOptions& options = {});
 
 /// Returns the different placements of least cost that a search ends with, the best first, at most
-/// `most`: what place() returns, and others to judge by plans (planned.hpp). Other methods than
+/// `most`: what place() returns, and others to judge by plans (planned.hpp). If those are wanted
+/// and the program has calls, what the other methods find follows, since plans may find it better
+/// than the estimate does: of those that place() doesn't cost more than. Other methods than
 /// `thalweg` have one.
 std::vector<Placement> finalists(const Problem& problem, const MapOptions& options,
                                  std::size_t most);

@@ -54,11 +54,15 @@ public:
     }
   }
 
+  [[nodiscard]] std::size_t planned() const { return _planned.size(); }
+
   /// Returns what they take, or something above the limit as soon as that is clear.
   [[nodiscard]] double seconds(const Placement& placement, double limit) {
     double sum = estimate(_estimated, placement);
-    for (CallPlans& call : _planned)
+    for (CallPlans& call : _planned) {
+      if (sum >= limit) break;
       sum += call.least_seconds(placement);
+    }
     for (CallPlans& call : _planned) {
       if (sum >= limit) break;
       sum += call.seconds(placement) - call.least_seconds(placement);
@@ -81,19 +85,18 @@ private:
 
 } // namespace
 
-std::vector<std::optional<Cost>> planned_costs(const Problem& problem,
-                                               std::span<const Placement> placements) {
+PlannedCosts planned_costs(const Problem& problem, std::span<const Placement> placements) {
   const Problem waited = with_waits(problem);
   const HostCosts costs(waited, HostCosts::Pairs::on_demand);
   Calls calls(problem, costs.tables(), placements.front());
-  std::vector<std::optional<Cost>> found;
+  PlannedCosts found{{}, calls.planned()};
   double enough = std::numeric_limits<double>::infinity();
   for (const Placement& placement : placements) {
     Cost each = State(waited, costs, placement).cost();
     const double others = (each.total() - each.collectives).value();
     each.collectives = Time(calls.seconds(placement, enough - others));
     const double total = each.total().value();
-    found.push_back(total >= enough ? std::nullopt : std::optional(each));
+    found.costs.push_back(total >= enough ? std::nullopt : std::optional(each));
     if (total < enough) enough = total * (1 - least_gain);
   }
   return found;

@@ -32,6 +32,8 @@ class Sampler:
     def __init__(self, truth: Network) -> None:
         self.truth = truth
         self.asked: list[list[tuple[int, int]]] = []
+        self.most: int | None = None
+        """For how many pairs' bandwidth there is time; None: all."""
 
     def __call__(
         self, net: Network, pairs: list[tuple[int, int]], _: Launcher, *,
@@ -44,7 +46,10 @@ class Sampler:
         result = Entry(
             time.time(), "sample",
             {(NAMES[a], NAMES[b]): float(self.truth.latency[a, b]) for a, b in true},
-            {(NAMES[a], NAMES[b]): float(self.truth.bandwidth[a, b]) for a, b in true},
+            {
+                (NAMES[a], NAMES[b]): float(self.truth.bandwidth[a, b])
+                for a, b in true[: self.most]
+            },
         )  # fmt: skip
         weather.add(hosts or names, result)
         return result
@@ -133,6 +138,28 @@ def test_a_slow_link_in_a_record_is_looked_at_once(sampler: Sampler) -> None:
     for _ in range(2):
         knowledge.network(HOSTS, LAUNCHER)
     assert sampler.asked == [[(2, 3)]]
+
+
+def test_records_of_runs_do_not_put_a_sample_off(sampler: Sampler) -> None:
+    keep(network())
+    weather.add(NAMES, Entry(time.time(), "record", ratio={("a", "b"): 1.0}))
+    for _ in range(2):
+        knowledge.network(HOSTS, LAUNCHER)
+    assert len(sampler.asked) == 1
+
+
+def test_what_a_sample_had_no_time_for_is_said_and_comes_first_in_the_next(
+    sampler: Sampler, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(network())
+    sampler.most = 2
+    for _ in range(2):
+        knowledge.network(HOSTS, LAUNCHER, Caution(verify="always"))
+    first, second = sampler.asked
+    assert first == sampling.telling_pairs(network())
+    assert second == first[2:] + first[:2]
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"the bandwidth of {len(first) - 2} of {len(first)} sampled pairs isn't verified" in said
 
 
 def test_one_slow_link_does_not_make_another_network(

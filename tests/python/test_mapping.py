@@ -11,6 +11,7 @@ from thalweg.cli import main
 from thalweg.collective import Kind
 from thalweg.errors import UserError
 from thalweg.mapping import Communication
+from thalweg.matrices import Program
 from thalweg.network import Network
 
 
@@ -81,6 +82,15 @@ def test_collectives_are_planned_for_the_usual_placement_too() -> None:
     assert alone.planned is None and alone.usual is None and alone.total == alone.cost.total
     silent = mapping.place(two_sites, couples(), [4] * 4, usual=[0, 1, 2, 3] * 2)
     assert silent.usual and silent.usual.planned is None and silent.total <= silent.usual.total
+
+
+def test_calls_of_very_many_ranks_are_not_said_to_be_planned() -> None:
+    silent = mapping.communication(200, [], [], [], [])
+    calls = [mapping.Call(Kind.bcast, 1_000_000, 300.0)]
+    found = placement.place(net(4), Program(silent, calls), [50] * 4, range(4))
+    for each in (found.found, *found.others.values()):
+        assert each.planned is None and each.total == each.cost.total
+    assert all("planned" not in costs for costs in placement.as_json(found)["costs"].values())
 
 
 def test_pinned_ranks_stay_and_others_follow() -> None:

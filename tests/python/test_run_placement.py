@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,30 @@ from test_past_runs import APP, recorded
 from test_record import messages, part, write
 from test_run import launcher  # noqa: F401
 
-from thalweg import inputs, mapping, past_runs, planning, record, recording, run_placement, wisdom
+from thalweg import (
+    inputs,
+    knowledge,
+    mapping,
+    past_runs,
+    paths,
+    planning,
+    preparation,
+    record,
+    recording,
+    run_placement,
+    wisdom,
+)
+from thalweg.caution import Caution
 from thalweg.cli import main
 from thalweg.errors import UserError
 from thalweg.hosts import Host
+from thalweg.knowledge import Known
 from thalweg.launcher import Launcher
 from thalweg.mapping import Mapping
 from thalweg.network import Host as Site
 from thalweg.network import Network
+from thalweg.plans import ESTIMATE, NORMAL
+from thalweg.preparation import Request
 from thalweg.run_placement import Choice
 from thalweg.units import time_to_text
 
@@ -64,6 +81,43 @@ def recorded_partners(
         folder, 4, *parts, hosts=hosts, placement=[0, 1, 2, 3], dilation=dilation,
         launch={"status": 0, "program": APP, "start": when} | launch,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_program_shorter_than_the_measurement_runs_natively(
+    launcher: Path,  # noqa: F811
+    known: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def measured(*_: object) -> Known:
+        raise UserError("the network is measured, or verified")
+
+    monkeypatch.setattr(knowledge, "network", measured)
+    request = Request(4, "a0,b0,a1,b1", launcher=str(launcher), place=True)
+    if known:
+        path = paths.network(["a0", "b0", "a1", "b1"])
+        path.parent.mkdir(parents=True)
+        path.touch()
+
+    def is_native(request: Request, words: Sequence[str] = APP) -> bool:
+        try:
+            found = preparation.prepare(request, words)
+        except UserError as error:
+            assert "measured" in str(error)
+            return False
+        assert (found.network, found.plan) == (None, None)
+        return True
+
+    assert not is_native(request)
+    recorded_partners("120000", seconds=knowledge.QUICK_START * 1.1)
+    assert not is_native(request)
+    recorded_partners("130000", seconds=knowledge.QUICK_START * 0.9)
+    assert is_native(request) != known
+    assert ("`--start full` measures it" in " ".join(capsys.readouterr().err.split())) != known
+    assert not is_native(request, [*APP, "more"])
+    assert not is_native(replace(request, caution=Caution(start="full")))
+    assert not is_native(replace(request, started_by_user=True))
 
 
 def test_ranks_that_talk_come_to_one_site_and_rank_0_stays(net: Network, partners: Path) -> None:
@@ -225,9 +279,32 @@ def test_a_named_record_is_weighed_only_if_it_is_of_the_same_program(
     assert bool(run_placement.weigh(choice, run, 1e6).objection) == alike
 
 
+def test_plans_are_quick_until_the_runs_have_taken_as_long_as_thorough_ones_do(
+    net: Network, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def plan(program: Sequence[str] = APP) -> Path:
+        return planning.make_plan(net, USUAL, "mpich", program=program)
+
+    thorough = plan()
+    (key,) = [key for key in wisdom.load(wisdom.location()) if '"planning"' in key]
+    recorded_partners("010000", seconds=4.0)
+    assert plan() == thorough  # which is kept
+    wisdom.location().unlink()
+    wisdom.add(wisdom.location(), key, b"9")
+    quick = planning.make_plan(net, USUAL, "mpich", quick=True)
+    assert capsys.readouterr().err == ""
+    assert plan() == quick != thorough
+    assert "quick plans: so far this program ran for less time" in capsys.readouterr().err
+    assert planning._setting(net, USUAL, "mpich", APP, quick=False).search == ESTIMATE
+    assert planning._setting(net, USUAL, "mpich", [*APP, "more"], quick=False).search == NORMAL
+    recorded_partners("020000", seconds=6.0, dilation=10)
+    assert plan() == thorough
+
+
 def test_planning_counts_where_it_is_known_how_long_it_takes(
     net: Network, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    recorded_partners("000000", seconds=900.0)
     recorded_partners("010000", seconds=200.0)
     mpich = Launcher(Path("mpiexec"), "mpich", "4.2")
     monkeypatch.setitem(vars(mpich), "form", "mpich")

@@ -48,6 +48,15 @@ def test_the_part_of_a_network_has_its_ports_trunks_and_sites() -> None:
     networks.validate(part)
 
 
+def test_far_pairs_have_more_time() -> None:
+    pairs = [(0, 1), (1, 2), (2, 3)]
+    near, far, farther = (networks.even_network(4, each, 1e7) for each in (1e-5, 2e-2, 1.0))
+    assert sampling.seconds_for(near, pairs) == pytest.approx(sampling.BUDGET, rel=1e-2)
+    streams = sampling.seconds_for(far, pairs) - sampling.BUDGET
+    assert streams == pytest.approx(3 * sampling.ROUND_TRIPS * 4e-2)
+    assert sampling.seconds_for(farther, pairs) == sampling.LONGEST
+
+
 def test_very_many_hosts_are_an_error_that_is_said() -> None:
     hosts = [networks.Host(f"n{host}") for host in range(8200)]
     net = Network.from_classes(hosts, [0] * len(hosts), np.array([[1e-3]]), np.array([[1e7]]))
