@@ -116,7 +116,7 @@ commands = {
         3,
         frozenset({"size", "anew", "resume", "budget", "simulate", "senders"}),
     ),
-    "nbody": Command(nbody.run),
+    "nbody": Command(nbody.run, options=frozenset({"anew", "resume"})),
     "breakdown": Command(
         breakdown.run,
         breakdown.scenarios,

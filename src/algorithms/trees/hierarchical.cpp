@@ -2,8 +2,10 @@
 /// ranks of a host, the leaders of the groups below form a binomial tree under the group's leader.
 /// A group's leader is the rank that reaches the others best in the direction of the data; the root
 /// leads all its groups.
-/// Source: Gong, He, Zhong: Network Performance Aware MPI Collective Communication Operations in
-/// the Cloud, section 4.3, algorithm 3. Its `iter < l` would leave out the top level and is read as
+/// After: Gong, He, Zhong: Network Performance Aware MPI Collective Communication Operations in
+/// the Cloud, section 4.3, algorithm 3, which calls MPICH2's own collective in each group, one group
+/// after the other; these are joined binomial trees. What is as printed is in
+/// bench/cmpi_collectives.py. Its `iter < l` would leave out the top level and is read as
 /// `iter <= l`.
 #include "algorithms/segments.hpp"
 #include "algorithms/trees/rank_hierarchy.hpp"
@@ -78,7 +80,7 @@ public:
     for (const std::vector<Rank>& group : led.groups())
       join_binomially(group, order, parents);
     Skeleton skeleton = tree(problem, parameters, std::move(order), std::move(parents));
-    skeleton.window = one_at_a_time(parameters); // the paper uses MPICH2's tree, whose sends block
+    skeleton.window = one_at_a_time(parameters); // as in MPICH2's binomial trees of short messages
     return skeleton;
   }
 };
