@@ -68,7 +68,7 @@ def test_met_names_what_is_missed() -> None:
 def test_plans_that_stayed_miss_what_those_that_knew_gain() -> None:
     assert row(part("bcast"))["met"] == "MISSED: not noticed"
     vain = change(outcome="taken back", adopted=115)
-    assert row(part("bcast", vain, following=30.0))["met"] == "MISSED: 1.27x, not: taken back"
+    assert row(part("bcast", vain, following=30.0))["met"] == "MISSED: 1.27x, taken back"
     near = part("bcast", following=40.0)
     near.samples[1]["phases"][1] = 39.0  # of "told"
     assert row(near)["met"] == "nothing to gain"
