@@ -3,8 +3,8 @@
 /// A group's leader is the rank that reaches the others best in the direction of the data; the root
 /// leads all its groups.
 /// After: Gong, He, Zhong: Network Performance Aware MPI Collective Communication Operations in
-/// the Cloud, section 4.3, algorithm 3, which calls MPICH2's own collective in each group, one group
-/// after the other; these are joined binomial trees. What is as printed is in
+/// the Cloud, section 4.3, algorithm 3, which calls MPICH2's own collective in each group, one
+/// group after the other; these are joined binomial trees. What is as printed is in
 /// bench/cmpi_collectives.py. Its `iter < l` would leave out the top level and is read as
 /// `iter <= l`.
 #include "algorithms/segments.hpp"
@@ -62,8 +62,9 @@ class Hierarchical final : public TreeAlgorithm {
 public:
   [[nodiscard]] std::string_view name() const override { return "hierarchical"; }
   [[nodiscard]] std::string_view source() const override {
-    return "Gong, He, Zhong: Network Performance Aware MPI Collective Communication Operations in "
-           "the Cloud, section 4.3, algorithm 3";
+    return "after Gong, He, Zhong: Network Performance Aware MPI Collective Communication "
+           "Operations in the Cloud, section 4.3, algorithm 3, with binomial trees in place of "
+           "MPICH2's collectives";
   }
 
   [[nodiscard]] bool builds_quickly(Rank ranks) const override {
