@@ -5,64 +5,22 @@ from __future__ import annotations
 import inspect
 import signal
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
 
 from bench import (
-    adapt,
     breakdown,
     builds,
-    calm,
-    cells,
-    choice,
-    cloudmap,
-    cmpi,
-    days,
-    days_lab,
-    distance,
-    flapping,
-    grid,
-    headline,
-    inside,
-    inside_figures,
-    inside_lab,
     machine,
-    matsuda,
-    middle,
-    native,
-    native_prediction,
-    nbody,
-    neighborhoods,
-    never_slower,
-    one_host,
-    optimum,
-    overhead,
     papers,
-    placement,
-    placement_lab,
     placement_programs,
-    planner,
-    prediction,
-    probe,
-    regret,
-    scaling,
-    sequences,
     settings,
-    simgrid,
-    smpi,
-    smpi_lab,
     smpi_model,
-    startup,
-    stress,
-    timeline,
     timeline_runs,
-    trees,
-    trunks,
-    wan,
 )
+from bench.commands import Command, commands, everything, papers_command, run_all
 from bench.settings import Settings
 from thalweg import units
 from thalweg.collective import Kind
@@ -120,181 +78,7 @@ Lab = Annotated[bool, typer.Option("--lab", help="Also make what needs the lab."
 Simulate = Annotated[bool, typer.Option(help="Simulate instead of measuring.")]
 
 
-@dataclass(frozen=True)
-class Command:
-    """Declares a subcommand; `options` are its options besides the common ones."""
-
-    run: Callable[[Settings], None]
-    scenarios: Sequence[str] = settings.scenario_names
-    repetitions: int = 7
-    options: frozenset[str] = frozenset()
-    on_lab: bool = True
-
-    @property
-    def description(self) -> str | None:
-        return sys.modules[self.run.__module__].__doc__
-
-    def run_with(self, wanted: Settings, repetitions: int) -> None:
-        """Restricts to the requested scenarios that it has; all if none was requested."""
-        scenarios = [name for name in wanted.scenarios if name in self.scenarios]
-        if wanted.scenarios and not scenarios:
-            return
-        if not wanted.save:
-            repetitions = min(repetitions, 3)
-        self.run(replace(wanted, scenarios=scenarios or self.scenarios, repetitions=repetitions))
-
-
-simulated = frozenset({"seed", "quick", "draft"})
-common = simulated | {"build", "scenario", "repetitions", "dilation"}
-commands = {
-    "adapt": Command(
-        adapt.run, adapt.scenarios, 3, frozenset({"size", "anew", "resume", "budget"})
-    ),
-    "native": Command(native.run, options=frozenset({"size"})),
-    "headline": Command(headline.run, options=frozenset({"anew", "resume", "budget"})),
-    "cells": Command(
-        cells.run, cells.scenarios, options=frozenset({"size", "anew", "resume", "budget"})
-    ),
-    "never-slower": Command(
-        never_slower.run, never_slower.scenarios, options=frozenset({"anew", "resume", "budget"})
-    ),
-    "prediction": Command(prediction.run, options=frozenset({"size"})),
-    "native-prediction": Command(
-        native_prediction.run, repetitions=3, options=frozenset({"size", "budget"})
-    ),
-    "wan": Command(
-        wan.run,
-        matsuda.scenarios,
-        3,
-        frozenset({"size", "anew", "resume", "budget", "simulate", "senders"}),
-    ),
-    "nbody": Command(nbody.run),
-    "breakdown": Command(
-        breakdown.run,
-        breakdown.scenarios,
-        3,
-        frozenset({"size", "anew", "resume", "budget", "program"}),
-    ),
-    "distance": Command(distance.run),
-    "choice": Command(
-        choice.run,
-        choice.scenarios,
-        3,
-        frozenset({"size", "anew", "resume", "budget", "collective"}),
-    ),
-    "planner": Command(
-        planner.run,
-        options=frozenset({"size", "anew", "resume", "networks", "hosts", "collective"}),
-        on_lab=False,
-    ),
-    "middle": Command(
-        middle.run,
-        options=frozenset({"size", "anew", "resume", "networks", "hosts", "collective"}),
-        on_lab=False,
-    ),
-    "regret": Command(
-        regret.run,
-        options=frozenset({"anew", "resume", "networks", "hosts", "collective"}),
-        on_lab=False,
-    ),
-    "neighborhoods": Command(
-        neighborhoods.run, options=frozenset({"size", "anew", "networks"}), on_lab=False
-    ),
-    "optimum": Command(
-        optimum.run,
-        options=frozenset({"size", "anew", "resume", "networks", "collective"}),
-        on_lab=False,
-    ),
-    "placement": Command(
-        placement.run, options=frozenset({"networks", "anew", "resume"}), on_lab=False
-    ),
-    "timeline": Command(
-        timeline.run,
-        timeline.scenario_names,
-        1,
-        frozenset({"size", "anew", "resume", "program"}),
-    ),
-    "calm": Command(
-        calm.run,
-        calm.scenario_names,
-        3,
-        frozenset({"size", "anew", "resume", "program"}),
-    ),
-    "flapping": Command(
-        flapping.run,
-        flapping.scenario_names,
-        3,
-        frozenset({"size", "anew", "resume", "program"}),
-    ),
-    "startup": Command(startup.run, startup.scenario_names, 3, frozenset({"anew", "resume"})),
-    "placement-lab": Command(
-        placement_lab.run,
-        placement_lab.names,
-        10,
-        frozenset({"size", "anew", "resume", "budget", "program"}),
-    ),
-    "inside": Command(
-        inside.run, options=frozenset({"networks", "anew", "resume", "lab"}), on_lab=False
-    ),
-    "inside-lab": Command(
-        inside_lab.run,
-        repetitions=10,
-        options=frozenset({"build", "repetitions", "anew", "resume"}),
-        on_lab=False,
-    ),
-    "inside-figures": Command(
-        inside_figures.run, options=frozenset({"anew", "resume", "quick", "draft"})
-    ),
-    "simgrid": Command(
-        simgrid.run,
-        options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
-        on_lab=False,
-    ),
-    "smpi": Command(smpi.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
-    "smpi-lab": Command(
-        smpi_lab.run,
-        smpi_lab.scenario_names,
-        5,
-        frozenset({"anew", "resume", "program", "simulate"}),
-    ),
-    "overhead": Command(
-        overhead.run,
-        repetitions=3,
-        options=frozenset({"build", "repetitions", "anew", "resume"}),
-        on_lab=False,
-    ),
-    "one-host": Command(
-        one_host.run,
-        repetitions=20,
-        options=frozenset({"build", "repetitions", "anew"}),
-        on_lab=False,
-    ),
-    "stress": Command(
-        stress.run, options=frozenset({"build", "calls", "anew", "resume"}), on_lab=False
-    ),
-    "cmpi": Command(cmpi.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
-    "days": Command(days.run, options=frozenset({"anew", "resume"}), on_lab=False),
-    "days-lab": Command(
-        days_lab.run,
-        days_lab.scenario_names,
-        2,
-        frozenset({"anew", "resume", "collective"}),
-    ),
-    "cloudmap": Command(
-        cloudmap.run, options=frozenset({"anew", "resume", "networks"}), on_lab=False
-    ),
-    "grid": Command(grid.run, options=frozenset({"seed"}), on_lab=False),
-    "trees": Command(trees.run, options=frozenset({"anew", "resume", "trees"}), on_lab=False),
-    "scaling": Command(scaling.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
-    "probe": Command(probe.run, probe.scenarios, 1, frozenset({"anew", "resume", "budget"})),
-    "sequences": Command(
-        sequences.run, options=frozenset({"build", "anew", "resume"}), on_lab=False
-    ),
-    "trunks": Command(trunks.run, options=frozenset({"anew", "budget", "networks"}), on_lab=False),
-}
-
-
-def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
+def _add(name: str, chosen: Mapping[str, Command], description: str | None) -> None:
     def command(
         build: Build = None,
         scenario: Scenario = None,
@@ -352,18 +136,17 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             papers=_known(paper or [], list(papers.pages_of), "paper"),
             lab=lab,
         )
-        _known(wanted.scenarios, [s for each in chosen for s in each.scenarios], "scenario")
+        _known(
+            wanted.scenarios, [s for each in chosen.values() for s in each.scenarios], "scenario"
+        )
         if wanted.save and not wanted.draft:
             machine.require_commit()
-        for each in chosen:
-            each.run_with(wanted, repetitions or each.repetitions)
+        run_all(chosen, wanted, repetitions)
 
     # typer sees only parameters that one of the commands takes.
     signature = inspect.signature(command)
-    taken = simulated.union(
-        *(each.options | (common if each.on_lab else simulated) for each in chosen)
-    )
-    if all("resume" in each.options for each in chosen):
+    taken = frozenset().union(*(each.taken for each in chosen.values()))
+    if all("resume" in each.options for each in chosen.values()):
         taken |= {"render"}
     parameters = [p for p in signature.parameters.values() if p.name in taken]
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
@@ -388,10 +171,9 @@ def main() -> int:
     """Runs a subcommand; returns 2 for an error of the user."""
     signal.signal(signal.SIGTERM, _end)
     for name, command in commands.items():
-        _add(name, [command], command.description)
-    of_papers = Command(papers.run, options=frozenset({"anew", "paper", "lab"}), on_lab=False)
-    _add("papers", [of_papers], papers.__doc__)
-    _add("all", list(commands.values()), "All commands, one after the other.")
+        _add(name, {name: command}, command.description)
+    _add("papers", {"papers": papers_command}, papers_command.description)
+    _add("all", everything, "All commands, one after the other.")
     try:
         app(standalone_mode=False)
     except UserError as error:

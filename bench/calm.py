@@ -98,8 +98,9 @@ def contents(parts: Sequence[Part]) -> list[Table]:
         notes=[
             "Medians of runs in turn. Racing: plans against native, `thalweg run`'s default. "
             "Following: `--adapt on` besides. Of racing's: the median of the pairs' ratios, with "
-            "the order statistics that enclose it with 95 %, or of fewer than six pairs all; met "
-            f"unless all of that lies above {bar}x.",
+            "the order statistics that enclose it with 95 %, or of fewer than six pairs all. Met: "
+            f"all of that is at most {bar}x; missed: all lies above; between, these runs don't "
+            "decide.",
             "Improved: runs in which plans for calls in a row were found better, and adopted. "
             "Alarms: runs in which a change of the network was noticed; a suspicion that isn't "
             "confirmed, of which nothing comes, is none.",
@@ -123,7 +124,7 @@ def contents(parts: Sequence[Part]) -> list[Table]:
         table.add(
             name, program, str(len(pairs)),
             *(seconds(statistics.median(each)) for each in zip(*pairs, strict=True)),
-            f"{ratios[-1]:.3f}x", f"{low:.3f} - {high:.3f}", "yes" if low <= bar else "MISSED",
+            f"{ratios[-1]:.3f}x", f"{low:.3f} - {high:.3f}", _met(low, high),
             f"{of_group} of {len(own)}", f"{improved} of {len(own)}",
         )  # fmt: skip
     if ratios:
@@ -133,6 +134,10 @@ def contents(parts: Sequence[Part]) -> list[Table]:
             "the geometric mean of the rows."
         )
     return [table]
+
+
+def _met(low: float, high: float) -> str:
+    return "yes" if high <= bar else "MISSED" if low > bar else "not decided"
 
 
 def _groups(parts: Sequence[Part]) -> Iterator[tuple[tuple[str, str], list[Part]]]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bench import networks, sources
-from bench.page import Page, Part
+from bench.page import Page, Part, Record
 from bench.plot import Line, LinePanel, line_chart
 from bench.report import Content, Figure, Subject, Table, percent, seconds
 from bench.settings import Settings
@@ -88,11 +88,16 @@ def varied(net: Network, random: np.random.Generator) -> Network:
 
 def run(settings: Settings) -> None:
     page = Page(settings, subject, contents)
-    page.add({"figure": "5"}, {}, single_runs(settings.seed))
-    for count in clusters:
-        page.add({"figure": "6b", "clusters": count, "size": 2}, {}, by_root(testbed(count), 2))
-    for size in sizes:
-        page.add({"figure": "7", "clusters": 8, "size": size}, {}, by_root(testbed(8), size))
+    single: Record = {"figure": "5"}
+    if not page.has(single):
+        page.add(single, {}, single_runs(settings.seed))
+    means: list[Record] = [
+        *({"figure": "6b", "clusters": count, "size": 2} for count in clusters),
+        *({"figure": "7", "clusters": 8, "size": size} for size in sizes),
+    ]
+    for labels in means:
+        if not page.has(labels):
+            page.add(labels, {}, by_root(testbed(labels["clusters"]), labels["size"]))
     page.finish()
 
 

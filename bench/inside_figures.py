@@ -185,13 +185,18 @@ def _spread(parts: Sequence[Part]) -> Iterator[Found]:
 
 
 def _broadcast(parts: Sequence[Part]) -> Iterator[Found]:
-    for cluster in CLUSTERS:
-        if part := find(parts, cluster, "gsum"):
+    for part in parts:
+        run = ("run", "gsum", BASE)
+        if tuple(part.labels.get(key) for key in ("part", "program", "configuration")) != run:
+            continue
+        nbytes = _bytes(part)
+        if nbytes < 256:
             down, up = _stage(part, "down"), _stage(part, "up", "departure_wait")
             yield (
                 "section 4", f"below 256 bytes the broadcast is more expensive than the reduce "
-                f"({cluster})", f"at the nodes down {seconds(down)}, up and departure wait "
-                f"{seconds(up)}, per rank and call", _yes(up > down),
+                f"({part.labels['cluster']}, {nbytes} bytes)",
+                f"at the nodes down {seconds(down)}, up and departure wait {seconds(up)}, per rank "
+                "and call", _yes(up > down),
             )  # fmt: skip
 
 
@@ -322,14 +327,18 @@ def runs(parts: Sequence[Part]) -> Table:
     for part in parts:
         if part.labels["part"] == "run":
             it, facts = part.labels, part.facts
-            size = it["values"] or (facts["program"].get("values") or 1)
             found.add(
-                it["cluster"], it["program"], it["configuration"], 8 * size, facts["calls"],
+                it["cluster"], it["program"], it["configuration"], _bytes(part), facts["calls"],
                 seconds(facts["mean"]), seconds(facts["deviation"]),
                 *(seconds(facts["stages"][name]) for name in STAGES),
                 f"{100 * facts['attributed']:.1f} %",
             )  # fmt: skip
     return found
+
+
+def _bytes(part: Part) -> int:
+    """Returns the size of a run's messages."""
+    return 8 * int(part.labels["values"] or part.facts["program"].get("values") or 1)
 
 
 def imbalance(parts: Sequence[Part]) -> Table:

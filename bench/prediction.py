@@ -39,10 +39,12 @@ class Tally:
 
     held: int = 0
     missed: list[str] = field(default_factory=list)
+    sizes: set[int] = field(default_factory=set)
 
     def text(self) -> str:
         total = self.held + len(self.missed)
-        return f"{self.held} of {total} predictions at 1 MB and 8 MB within {percent(most_error)}."
+        at = " and ".join(map(units.size_to_text, sorted(self.sizes)))
+        return f"{self.held} of {total} predictions at {at} within {percent(most_error)}."
 
 
 def run(settings: Settings) -> None:
@@ -139,6 +141,8 @@ def errors(results: Sequence[Result]) -> Table:
             times = result.measurement.times(cell)
             error = predicted / summary.median - 1
             holds = abs(error) <= most_error
+            if cell.size > small:
+                tally.sizes.add(cell.size)
             if cell.size > small and holds:
                 tally.held += 1
             elif cell.size > small:
@@ -147,7 +151,8 @@ def errors(results: Sequence[Result]) -> Table:
                 *label, seconds(predicted), seconds(summary.median),
                 len(times), f"{100 * error:+.0f} %", "yes" if holds else "no",
             )  # fmt: skip
-    table.notes.append(tally.text())
+    if tally.sizes:
+        table.notes.append(tally.text())
     return table
 
 

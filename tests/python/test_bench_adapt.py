@@ -58,3 +58,5 @@ def test_a_row_compares_with_the_right_file() -> None:
     assert row[8:] == ["1.10x", "3 of 6", "3.00 s", "3.30 s", "1.10x", "<= 1.2x", "yes"]
     (table,) = adapt.contents([part(times | {f"{name}, thalweg run": 3.75})])
     assert table.rows[0][12:] == ["1.25x", "<= 1.2x", "MISSED"]
+    (table,) = adapt.contents([part(times | {native: 2.5})])  # faster than with the right file
+    assert table.rows[0][12:] == ["1.32x", "<= 1.2x", "MISSED"]

@@ -35,8 +35,9 @@ def test_pairs_are_compared_by_their_own_ratios() -> None:
     assert (found["pairs"], found["of racing's"], found["pairs' range"]) == (
         "3", "1.010x", "1.000 - 1.020",
     )  # fmt: skip
-    assert found["met"] == "yes"
+    assert found["met"] == "not decided"
     assert row(part(0, took=20.4), part(1, took=20.2))["met"] == "MISSED"
+    assert row(part(0), part(1, took=20.08))["met"] == "yes"
 
 
 def test_only_what_is_no_improvement_is_an_alarm() -> None:

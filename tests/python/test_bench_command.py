@@ -1,11 +1,14 @@
 """What script/bench refuses before it measures anything."""
 
+import re
 import subprocess
 import sys
 
 import pytest
 
 from bench import machine
+from bench.commands import Command, everything, run_all
+from bench.settings import Settings
 from thalweg.errors import UserError
 
 
@@ -36,3 +39,23 @@ def test_a_tree_with_changes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(machine, "changes", lambda: ["src/a.cpp"])
     with pytest.raises(UserError, match=r"src/a\.cpp has changes .*commit first.*--draft"):
         machine.require_commit()
+
+
+def test_all_goes_on_after_a_command_that_fails() -> None:
+    def fails(_: Settings) -> None:
+        raise UserError("no such network")
+
+    made: list[Settings] = []
+    last = Command(made.append, fixed={"simulate": True})
+    chosen = {"first": Command(fails), "second": Command(fails), "last": last}
+    with pytest.raises(UserError, match="script/bench first, second failed"):
+        run_all(chosen, Settings([]), 4)
+    assert [(each.simulate, each.repetitions) for each in made] == [(True, 4)]
+    with pytest.raises(UserError, match=r"^no such network$"):
+        run_all({"first": Command(fails)}, Settings([]), None)
+
+
+def test_all_makes_each_page_that_is_there() -> None:
+    pages = (machine.repository / "bench" / "results").glob("*.md")
+    made = [re.findall(r"by `script/bench ([^`]*)`", page.read_text())[0] for page in pages]
+    assert set(made) <= everything.keys()

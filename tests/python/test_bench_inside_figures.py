@@ -64,6 +64,16 @@ def test_the_page_has_what_its_parts_have() -> None:
     assert [row[0] for row in inside_figures.statements([]).rows] == ["section 4"]
 
 
+def test_what_is_stated_below_256_bytes_is_judged_by_such_calls() -> None:
+    long = made_part("NOW", "gsum", [0.0] * 2, ["h0", "h1"])
+    long.facts["program"]["values"] = 32
+    short = made_part("Blade", "gsum", [0.0] * 2, ["h0", "h1"])
+    short.facts["program"]["values"] = 31
+    rows = inside_figures.statements([long, short]).rows
+    (found,) = (row[1] for row in rows if "below 256" in row[1])
+    assert "(Blade, 248 bytes)" in found
+
+
 def test_rounds_of_tuning_are_held_against_the_first() -> None:
     rounds: list[dict[str, Any]] = [
         {"round": 0, "mean": 3.0, "deviation": 0.1, "predicted": None, "chance": None,

@@ -9,6 +9,7 @@ import pytest
 import typer.main
 
 from bench import cloudmap, cmpi, days, grid, machine, papers, placement, report, trees, wan
+from bench.commands import commands
 from bench.settings import Settings
 from thalweg import cli
 from thalweg.errors import UserError
@@ -149,6 +150,13 @@ def test_options_are_passed_on_to_commands_that_know_them() -> None:
     assert given("wan-simulated") == ["wan", "--simulate", "--resume"]
     assert given("cmpi", anew=True, draft=True) == ["cmpi", "--draft", "--anew"]
     assert given("probe", save=False) == ["probe", "--quick", "--resume"]
+
+
+@pytest.mark.parametrize("maker", papers.makers.values(), ids=lambda maker: maker.page)
+def test_each_command_takes_what_is_passed_on_to_it(maker: papers.Maker) -> None:
+    for settings in (Settings([], save=False, draft=True), Settings([], anew=True)):
+        name, *given = papers.arguments(maker, settings)
+        assert {option.removeprefix("--") for option in given} <= commands[name].taken
 
 
 def test_a_command_that_fails_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

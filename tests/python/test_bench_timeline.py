@@ -1,5 +1,6 @@
 """The page of runs during which the network changes."""
 
+from dataclasses import replace
 from typing import Any
 
 from bench import timeline
@@ -62,5 +63,23 @@ def test_met_names_what_is_missed() -> None:
     assert row(part("bcast", late))["met"] == "MISSED: 4 epochs"
     assert row(part("bcast", soon, following=30.0))["met"] == "MISSED: 1.27x"
     assert row(part("bcast", late, following=30.0))["met"] == "MISSED: 1.27x, 4 epochs"
-    assert row(part("bcast"))["met"] == "yes"
-    assert row(part("bcast", following=30.0))["met"] == "MISSED: 1.27x"
+
+
+def test_plans_that_stayed_miss_what_those_that_knew_gain() -> None:
+    assert row(part("bcast"))["met"] == "MISSED: not noticed"
+    vain = change(outcome="taken back", adopted=115)
+    assert row(part("bcast", vain, following=30.0))["met"] == "MISSED: 1.27x, taken back"
+    near = part("bcast", following=40.0)
+    near.samples[1]["phases"][1] = 39.0  # of "told"
+    assert row(near)["met"] == "nothing to gain"
+
+
+def test_a_row_says_how_many_runs_it_is_of() -> None:
+    made = part("bcast", change())
+    samples = [
+        *made.samples,
+        *made.samples,
+        made.samples[0],
+        {**made.samples[2], "invalid": ["late"]},
+    ]
+    assert row(replace(made, samples=samples))["runs"] == "2"

@@ -145,12 +145,24 @@ def test_what_the_paper_found_is_looked_for(parts: list[Part]) -> None:
         ("slower beyond 8", "yes"),
         ("no losses between the sites with n up to 8", "yes"),
         ("n = 8 is faster than the site-blind original", "yes"),
+        ("n = 8 is faster than the site-blind original, near first", "yes"),
         ("n = 8 is 3.2 times as fast as two-tier, at 32 MB", "yes"),
         ("n = 1 is faster than two-tier", "no"),
     ]
     assert "12: 7, 16: 30" in rows[2][-2]
     contents = wan_page.contents([measured(parts, "allreduce")])
     assert set(table(contents, "TCP segments").rows[0][4:]) == {"3"}
+
+
+def test_statements_of_32_mb_are_not_judged_by_other_sizes(parts: list[Part]) -> None:
+    smaller = [part for part in parts if part.labels["size"] != SIZE]
+    contents = wan_page.simulated(smaller)
+    verdicts = {
+        row[-1]: row[-2] for row in table(contents, "What the paper").rows if "32 MB" in row[-3]
+    }
+    assert verdicts.keys() == {"not measured"}
+    assert verdicts["not measured"].endswith("as fast at 1MB")
+    assert "no row has yet" in " ".join(table(contents, "Against far-first").notes)
 
 
 def test_what_is_invalid_is_left_out(parts: list[Part]) -> None:

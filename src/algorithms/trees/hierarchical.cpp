@@ -2,8 +2,10 @@
 /// ranks of a host, the leaders of the groups below form a binomial tree under the group's leader.
 /// A group's leader is the rank that reaches the others best in the direction of the data; the root
 /// leads all its groups.
-/// Source: Gong, He, Zhong: Network Performance Aware MPI Collective Communication Operations in
-/// the Cloud, section 4.3, algorithm 3. Its `iter < l` would leave out the top level and is read as
+/// After: Gong, He, Zhong: Network Performance Aware MPI Collective Communication Operations in
+/// the Cloud, section 4.3, algorithm 3, which calls MPICH2's own collective in each group, one
+/// group after the other; these are joined binomial trees. What is as printed is in
+/// bench/cmpi_collectives.py. Its `iter < l` would leave out the top level and is read as
 /// `iter <= l`.
 #include "algorithms/segments.hpp"
 #include "algorithms/trees/rank_hierarchy.hpp"
@@ -60,8 +62,9 @@ class Hierarchical final : public TreeAlgorithm {
 public:
   [[nodiscard]] std::string_view name() const override { return "hierarchical"; }
   [[nodiscard]] std::string_view source() const override {
-    return "Gong, He, Zhong: Network Performance Aware MPI Collective Communication Operations in "
-           "the Cloud, section 4.3, algorithm 3";
+    return "after Gong, He, Zhong: Network Performance Aware MPI Collective Communication "
+           "Operations in the Cloud, section 4.3, algorithm 3, with binomial trees in place of "
+           "MPICH2's collectives";
   }
 
   [[nodiscard]] bool builds_quickly(Rank ranks) const override {
@@ -78,7 +81,7 @@ public:
     for (const std::vector<Rank>& group : led.groups())
       join_binomially(group, order, parents);
     Skeleton skeleton = tree(problem, parameters, std::move(order), std::move(parents));
-    skeleton.window = one_at_a_time(parameters); // the paper uses MPICH2's tree, whose sends block
+    skeleton.window = one_at_a_time(parameters); // as in MPICH2's binomial trees of short messages
     return skeleton;
   }
 };
