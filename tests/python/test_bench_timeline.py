@@ -67,6 +67,7 @@ def test_met_names_what_is_missed() -> None:
 
 def test_plans_that_stayed_miss_what_those_that_knew_gain() -> None:
     assert row(part("bcast"))["met"] == "MISSED: not noticed"
+    assert row(part("bcast", following=20.0))["met"] == "nothing to gain"  # as fast as those
     vain = change(outcome="taken back", adopted=115)
     assert row(part("bcast", vain, following=30.0))["met"] == "MISSED: 1.27x, taken back"
     near = part("bcast", following=40.0)
