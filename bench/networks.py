@@ -13,7 +13,7 @@ from thalweg.algorithms import Problem, Skeleton
 from thalweg.network import Host, MessageCost, Network, Trunk, even_network
 from thalweg.simulator import Fidelity
 
-library = "mpi"
+library = "mpich"
 """The library whose message costs the networks have."""
 
 only_algorithms = ["native"]

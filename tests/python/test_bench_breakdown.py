@@ -108,4 +108,4 @@ def test_the_table_of_n_body() -> None:
     (row,) = nbody.totals([of]).rows
     # Half a second is saved in each step: 30 s are back after 60. A broadcast takes 1 s and 0.5 s.
     assert row[2:5] == ["9.00 s", "6.00 s", "1.50x"]
-    assert row[-4:] == ["yes", "25 %", "50 %", "60 steps"]
+    assert row[-5:] == ["yes", "25 %", "50 %", "-300 %", "60 steps"]
