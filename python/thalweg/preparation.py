@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _OWN_WISHES = ("THALWEG_FORCE", "THALWEG_RECORD", "THALWEG_TRACE", "THALWEG_SUMMARY")
 """Variables by which users ask the runtime library for something that needs no plan."""
+_OF_ALL_RANKS = ("THALWEG", "THALWEG_SETUP_TIMEOUT")
+"""Variables that hold on each rank by itself: not all launchers hand on ours."""
 _REPRODUCIBLE = "THALWEG_REPRODUCIBLE"
 """The same, but a switch."""
 
@@ -105,6 +107,7 @@ class Preparation:
                 "another folder"
             )
         found = {"LD_PRELOAD": ":".join(filter(None, [library, os.environ.get("LD_PRELOAD", "")]))}
+        found |= {name: os.environ[name] for name in _OF_ALL_RANKS if name in os.environ}
         if self.plan:
             found["THALWEG_PLAN"] = str(self.plan.absolute())
             found["THALWEG_RACE"] = os.environ.get("THALWEG_RACE", "1") if race else "0"

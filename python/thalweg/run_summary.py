@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from thalweg import switches
 from thalweg.collective_names import ends_together
 from thalweg.printable import duration
 
@@ -43,6 +44,8 @@ def line(summary: dict[str, Any] | None) -> str:
 
     Times are in the network's own time, as predictions are.
     """
+    if summary is None and switches.is_off("THALWEG"):
+        return "everything was native: THALWEG is off"
     if summary is None:
         return "no summary: world rank 0 ended early, or its files can't be seen from here"
     if reason := summary.get("everything_native"):

@@ -218,7 +218,7 @@ def off(case: Case) -> None:
     assert said(stderr) == [] and summary == {}, (stderr, summary)
     program = [str(case.program(f"semantics_{case.flavour}")), "calls"]
     own = environment([case.library, *case.others], {})
-    without = {**own, "THALWEG": "off"}
+    without = {**own, "THALWEG": "no"}
     done = run(case.flavour, (1, own, program), (2, without, program), capture=True)
     assert done.returncode == 0, done.stderr
     assert said(done.stderr) == ["thalweg: ranks differ in THALWEG=off; everything is native"]

@@ -312,6 +312,17 @@ def test_the_environment_may_ask_for_the_library_on_one_host(
     assert ("LD_PRELOAD=" in words) == is_preloaded
 
 
+def test_all_ranks_get_what_holds_on_each_by_itself(
+    launcher: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THALWEG_FORCE", "bcast=chain")
+    monkeypatch.setenv("THALWEG", "off")
+    monkeypatch.setenv("THALWEG_SETUP_TIMEOUT", "5")
+    assert main(["run", "-n", "2", "-H", "a:2", "--launcher", str(launcher), "./app"]) == 7
+    words = launcher.with_name("arguments").read_text().splitlines()
+    assert {"THALWEG=off", "THALWEG_SETUP_TIMEOUT=5"} <= set(words)
+
+
 def test_reproducible_reductions_on_one_host_are_said(
     launcher: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -523,8 +534,10 @@ def test_slots_of_a_slurm_job(counts: dict[str, str], slots: list[int]) -> None:
     assert too_many == [Host(f"n{at}", 11) for at in (1, 2, 3)]
 
 
-def test_a_summary_that_says_why_all_is_native() -> None:
+def test_a_summary_that_says_why_all_is_native(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_summary.line(None).startswith("no summary")
+    monkeypatch.setenv("THALWEG", "off")
+    assert run_summary.line(None) == "everything was native: THALWEG is off"
     assert run_summary.line({"everything_native": "no-plan"}) == "everything was native: no-plan"
     assert run_summary.line({"everything_native": "", "collectives": {}}).startswith("no collect")
 

@@ -27,20 +27,25 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
+bool is_any(std::string_view value, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, value) != words.end();
+}
+
+bool says_off(std::string_view value) { return is_any(value, {"0", "off", "no", "false"}); }
+
 /// Whether a variable switches something on. What is neither on nor off becomes a remark.
 bool is_on(const char* name, std::vector<std::string>& remarks) {
   const std::string value = variable(name);
-  const auto is_any = [&](std::initializer_list<std::string_view> words) {
-    return std::ranges::find(words, value) != words.end();
-  };
-  if (is_any({"1", "on", "yes", "true"})) return true;
-  if (!is_any({"", "0", "off", "no", "false"}))
+  if (is_any(value, {"1", "on", "yes", "true"})) return true;
+  if (!value.empty() && !says_off(value))
     remarks.push_back(std::string(name) + ": '" + value +
                       "': expected 1 or on, 0 or off; it counts as off");
   return false;
 }
 
 } // namespace
+
+bool is_switched_off() { return says_off(variable("THALWEG")); }
 
 std::string read_file(const std::string& path) {
   std::FILE* const file = std::fopen(path.c_str(), "rb");

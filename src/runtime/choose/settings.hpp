@@ -50,6 +50,9 @@ struct Settings {
 /// Returns the number that a whole text is, whatever the locale; none if it isn't a finite one.
 std::optional<double> parse_number(std::string_view text);
 
+/// Whether THALWEG switches the runtime off in this process.
+bool is_switched_off();
+
 /// How long a rank waits for the others at set-up, unless told otherwise: launchers may start them
 /// at different times.
 inline constexpr double usual_patience_s = 30;

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -35,17 +34,12 @@ double patience_s() {
   }
 }
 
-bool switched_off() {
-  const char* const value = std::getenv("THALWEG");
-  return value != nullptr && std::strcmp(value, "off") == 0;
-}
-
 AgreementRecord own_record(MPI_Comm comm) {
   AgreementRecord record;
   int level = 0;
   native.Query_thread(&level);
   record.values[AgreementRecord::build] = build_id();
-  record.values[AgreementRecord::off] = switched_off() ? 1 : 0;
+  record.values[AgreementRecord::off] = is_switched_off() ? 1 : 0;
   record.values[AgreementRecord::thread_level] = static_cast<std::uint64_t>(level);
   record.values[AgreementRecord::device] = has_device_library() ? 1 : 0;
   record.values[AgreementRecord::packs_exactly] = packs_exactly(comm) ? 1 : 0;
@@ -140,7 +134,7 @@ std::optional<Obstacle> prepare(Runtime& it) {
   if (is_spawned()) return Obstacle{Reason::spawned, "a spawned world isn't planned for"};
   // What takes rank 0 long comes before what has a time limit. It holds once all ranks have it.
   Settings settings;
-  if (it.world_rank == 0 && !switched_off()) settings = Settings::from_environment();
+  if (it.world_rank == 0 && !is_switched_off()) settings = Settings::from_environment();
   if (it.world_rank == 0 && it.world_size > 1) it.plan = open_plan(settings);
   const double seconds = patience_s();
   Agreement agreement;
@@ -150,7 +144,7 @@ std::optional<Obstacle> prepare(Runtime& it) {
       say_missing_library(it);
       return missing_library();
     }
-  } else if (switched_off()) {
+  } else if (is_switched_off()) {
     agreement.reason = Reason::off;
   }
   if (!agreement.difference.empty())
