@@ -308,7 +308,7 @@ std::uint64_t Race::hash() const {
   const auto add = [&](std::uint64_t value) { result = (result ^ value) * 0x100000001b3; };
   add(static_cast<std::uint64_t>(_key.kind));
   add(static_cast<std::uint64_t>(_key.root));
-  add(_key.size_class);
+  add(static_cast<std::uint64_t>(_key.band));
   add(static_cast<std::uint64_t>(_incumbent));
   add(static_cast<std::uint64_t>(_challenger));
   add(static_cast<std::uint64_t>(_phase));
