@@ -17,7 +17,7 @@ using runtime::Race;
 using runtime::RaceKey;
 using runtime::Races;
 
-inline constexpr RaceKey allreduce{.kind = collective::Kind::allreduce, .root = 0, .band = 20};
+inline constexpr RaceKey allreduce{.kind = collective::Kind::allreduce, .root = 0, .band = 1 << 19};
 
 /// A program of one rank that calls one collective, whose candidates take what `cost` says.
 /// What is known of predictions is the same for all sizes.
