@@ -278,8 +278,7 @@ void Race::restart(bool compares) {
   _incumbent = _candidates.planned();
   _challenger = _candidates.after(_incumbent);
   _next_race = _calls;
-  _watch.restart();
-  _usual_ticks = 0;
+  restart_watch();
 }
 
 void Race::stop() {

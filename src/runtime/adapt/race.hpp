@@ -167,6 +167,11 @@ public:
   /// @param compares whether it is to be compared with the one before: what takes other times from
   /// look to look, as where a link comes and goes, with the most of the latest looks
   void restart(bool compares);
+  /// Forgets what was usual, since plans of calls around its own have changed.
+  void restart_watch() {
+    _watch.restart();
+    _usual_ticks = 0;
+  }
   /// Lets the plan be compared with this time of the one before restart(), after that.
   void compare_plan(std::int64_t ns) { _plan_before_ns = ns; }
   /// Whether the plan is known to take 5 % longer than the one before restart().

@@ -150,7 +150,10 @@ void Races::postpone(std::int64_t pause_ns) {
 void Races::restart(bool compares, const std::function<bool(const RaceKey&)>& is_meant) {
   if (_at != none) _races[_at].abandon();
   for (Race& race : _races)
-    if (!is_meant || is_meant(race.key())) race.restart(compares);
+    if (!is_meant || is_meant(race.key()))
+      race.restart(compares);
+    else
+      race.restart_watch();
   _at = none;
   _looked_at.reset();
   if (_next == no_further) return;
