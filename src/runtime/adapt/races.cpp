@@ -150,7 +150,7 @@ void Races::postpone(std::int64_t pause_ns) {
 void Races::restart(bool compares, const std::function<bool(const RaceKey&)>& is_meant) {
   if (_at != none) _races[_at].abandon();
   for (Race& race : _races)
-    if (!is_meant || is_meant(race.key()))
+    if (!is_meant || is_meant(race.key()) || race.incumbent() == race.candidates().planned())
       race.restart(compares);
     else
       race.restart_watch();

@@ -88,10 +88,12 @@ public:
   /// Begins no further epoch before so much time has passed since the last one, roughly; 0: the
   /// next one comes soon. Requires that the ranks don't agree now.
   void postpone(std::int64_t pause_ns);
-  /// Begins races anew, since plans have changed, and gives up the one that goes on; of the others
-  /// only what is usual is forgotten. Requires that the ranks don't agree now.
+  /// Begins races anew, since plans have changed, and gives up the one that goes on. Of those that
+  /// aren't meant and another one than the plan has won, only what is usual is forgotten. Requires
+  /// that the ranks don't agree now.
   /// @param compares whether the new plans are to be compared with the ones before
-  /// @param is_meant which races; the same on all ranks. Empty: all, since the network has changed
+  /// @param is_meant which races have other plans; the same on all ranks. Empty: all, since the
+  /// network has changed
   void restart(bool compares, const std::function<bool(const RaceKey&)>& is_meant = {});
   /// Lets a race's plan be compared with another time than that of its latest look before
   /// restart().
