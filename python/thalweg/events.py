@@ -277,7 +277,7 @@ def read_summary(folder: Path) -> dict[str, Any]:
 
 _SECONDS = {"plan?": NUMBER, "native": NUMBER, "second?": NUMBER}
 _RACE = {
-    "collective": str, "size": WHOLE, "class": WHOLE, "root": WHOLE, "ranks": WHOLE,
+    "collective": str, "size": WHOLE, "band?": WHOLE, "root": WHOLE, "ranks": WHOLE,
     "leader": WHOLE, "largest?": WHOLE, "began?": str, "winner": str, "calls": WHOLE,
     "races": WHOLE, "lost": NUMBER,
     "predicted": _SECONDS, "seconds": _SECONDS,

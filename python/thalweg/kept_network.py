@@ -197,6 +197,9 @@ def _apply(net: Network, cause: Mapping[str, Any], quantity: str, place: dict[st
 
 
 def _is_through(cause: Mapping[str, Any], trunk: Trunk, starts: list[int], ends: list[int]) -> bool:
-    if cause["what"] not in ("trunk", "sites"):
-        return False
-    return set(trunk.from_) <= set(starts) and set(trunk.to) <= set(ends)
+    """As the runtime has it: a trunk by its name; between sites, trunks of no others."""
+    if cause["what"] == "trunk":
+        return bool(cause["name"] == f"trunk {trunk.name}")
+    return (
+        cause["what"] == "sites" and set(trunk.from_) <= set(starts) and set(trunk.to) <= set(ends)
+    )

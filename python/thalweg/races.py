@@ -1,14 +1,14 @@
 """Races of a run: what plans and the MPI library's own collectives took in turn, and which won.
 
 World rank 0's summary lists them (`docs/events-file.md`). The candidates are the plan, the second
-plan of its row, and native; where native is planned, the last two. What won on MPI_COMM_WORLD
-though it wasn't planned is kept in wisdom by the plan file's content; the next run with the same
-plans begins with it.
+plan of its row, and native; where native is planned, the last two. What won on
+MPI_COMM_WORLD, or another communicator of all ranks, though it wasn't planned is kept in wisdom by
+the plan file's content; the next run with the same plans begins with it.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -168,14 +168,19 @@ def recall(plan: Path) -> str:
 
 
 def keep(plan: Path, summary: Mapping[str, Any] | None, ranks: int) -> None:
-    """Keeps what won on MPI_COMM_WORLD though it wasn't planned, and forgets what the planned
-    candidate has won since."""
+    """Keeps what won on communicators of all ranks though it wasn't planned, and forgets what the
+    planned candidate has won since.
+
+    Of one shape that raced on several of them, the verdict on most calls holds. What raced against
+    other plans than the file's, to which the run changed, tells nothing of these.
+    """
     before = _load(plan)
     won = dict(before)
-    for race in of(summary):
-        if race["leader"] != 0 or race["ranks"] != ranks:
+    changed = [each for each in (summary or {}).get("changes", []) if each["adopted"] > 0]
+    for race in sorted(of(summary), key=lambda race: race["calls"]):
+        if race["leader"] != 0 or race["ranks"] != ranks or _has_other_plans(race, changed):
             continue
-        key = (race["collective"], race["root"], race["class"])
+        key = (race["collective"], race["root"], race["band"])
         if race["winner"] == planned(race):
             won.pop(key, None)
         else:
@@ -185,8 +190,27 @@ def keep(plan: Path, summary: Mapping[str, Any] | None, ranks: int) -> None:
         wisdom.add(wisdom.location(), _key(plan), json.dumps(kept).encode())
 
 
+def _has_other_plans(race: Race, changed: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a race was, or may have been, about other plans than the file's.
+
+    `changed`: the attempts of the run that changed plans. An improvement replaces only plans for
+    the powers of two in which the sizes of its `plans` are; other changes are of the network, too.
+    """
+
+    def is_replaced(plan: Mapping[str, Any]) -> bool:
+        return (plan["collective"], plan["root"], plan["size"].bit_length()) == (
+            race["collective"], race["root"], race["band"].bit_length(),
+        )  # fmt: skip
+
+    return any(
+        not change.get("improvement") or any(map(is_replaced, change["plans"]))
+        for change in changed
+        if (change["leader"], change["ranks"]) == (race["leader"], race["ranks"])
+    )
+
+
 def _load(plan: Path) -> dict[tuple[str, int, int], str]:
-    """The winner by collective, root and size class."""
+    """The winner by collective, root and least size."""
     value = wisdom.load(wisdom.location()).get(_key(plan), b"[]")
     try:
         return {
@@ -199,7 +223,7 @@ def _load(plan: Path) -> dict[tuple[str, int, int], str]:
 
 def _key(plan: Path) -> str:
     digest = hashlib.sha256(plan.read_bytes()).hexdigest()[:16]
-    return json.dumps({"races": digest}, separators=(",", ":"))
+    return json.dumps({"raced": digest}, separators=(",", ":"))
 
 
 def _gain(race: Race) -> float:

@@ -1,7 +1,9 @@
 // Collectives of a few shapes on communicators that come and go, often enough that plans and native
 // race: racing SEED CALLS [threads]
 // Ranks come late now and then, or run ahead where a collective lets them. With "threads" several
-// threads do so at once, each on communicators of its own. Exits with 1 if a result is wrong.
+// threads do so at once, each on communicators of its own. With CALLS 0 there are allreduces, and
+// then a few calls with counts, on a copy of MPI_COMM_WORLD alone. Exits with 1 if a result is
+// wrong.
 #include "check.hpp"
 #include "random_draws.hpp"
 
@@ -23,11 +25,12 @@ using Ints = std::vector<int>;
 struct Shape {
   int collective = 0, root = 0, count = 1;
 };
-constexpr int collectives = 11;
+constexpr int collectives = 12;
 
 /// One communicator and the shapes that are called on it.
 class Series {
 public:
+  explicit Series(MPI_Comm world) { MPI_Comm_dup(world, &_comm); }
   Series(Random& shared, MPI_Comm world) {
     if (pick(shared, 3) > 0) {
       MPI_Comm_dup(world, &_comm);
@@ -48,9 +51,12 @@ public:
   ~Series() {
     if (_comm != MPI_COMM_NULL) MPI_Comm_free(&_comm);
   }
-  void call(Random& shared) {
-    execute(_shapes[static_cast<std::size_t>(pick(shared, std::ssize(_shapes)))]);
+  void call(const Shape& shape) {
+    execute(shape);
     ++_number;
+  }
+  void call(Random& shared) {
+    call(_shapes[static_cast<std::size_t>(pick(shared, std::ssize(_shapes)))]);
   }
 
 private:
@@ -118,9 +124,28 @@ private:
       MPI_Reduce_scatter_block(blocks(rank, size, n).data(), out.data(), n, MPI_INT, MPI_SUM,
                                _comm);
       return expect(out, 0, n, sum(size, rank), "reduce_scatter_block");
+    case 10:
+      return with_counts(n);
     default:
       MPI_Barrier(_comm);
     }
+  }
+  /// Blocks of n ints, of rank 0 one more.
+  void with_counts(int n) const {
+    const int rank = rank_of(_comm), size = size_of(_comm), own = n + (rank == 0 ? 1 : 0);
+    Ints counts(static_cast<std::size_t>(size), n), begins;
+    ++counts.front();
+    for (int i = 0; i < size; ++i)
+      begins.push_back(i * n + (i > 0 ? 1 : 0));
+    const Ints in(static_cast<std::size_t>(n * size + 1), value(rank, 0));
+    Ints out(static_cast<std::size_t>(own), -1), many(in.size(), -1);
+    MPI_Reduce_scatter(in.data(), out.data(), counts.data(), MPI_INT, MPI_SUM, _comm);
+    expect(out, 0, own, sum(size, 0), "reduce_scatter");
+    MPI_Allgatherv(in.data(), own, MPI_INT, many.data(), counts.data(), begins.data(), MPI_INT,
+                   _comm);
+    for (int i = 0; i < size; ++i)
+      expect(many, static_cast<std::size_t>(begins[static_cast<std::size_t>(i)]),
+             counts[static_cast<std::size_t>(i)], value(i, 0), "allgatherv");
   }
 
   MPI_Comm _comm = MPI_COMM_NULL;
@@ -192,6 +217,14 @@ void run(std::uint64_t seed, int calls, std::size_t threads) {
     MPI_Comm_free(&world);
 }
 
+void call_on_copy() {
+  Series series(MPI_COMM_WORLD);
+  for (int i = 0; i < 100; ++i)
+    series.call({.collective = 6, .count = 4000});
+  for (int i = 0; i < 6; ++i)
+    series.call({.collective = 10, .count = 300});
+}
+
 } // namespace
 } // namespace thalweg::test
 
@@ -207,7 +240,10 @@ int main(int argc, char** argv) {
                           : "this MPI library gives no MPI_THREAD_MULTIPLE");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
-  run(std::strtoull(argv[1], nullptr, 10), std::atoi(argv[2]), threads ? 3 : 1);
+  if (const int calls = std::atoi(argv[2]))
+    run(std::strtoull(argv[1], nullptr, 10), calls, threads ? 3 : 1);
+  else
+    call_on_copy();
   MPI_Finalize();
   return failures == 0 ? 0 : 1;
 }

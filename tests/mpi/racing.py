@@ -25,6 +25,21 @@ def algorithms(case: Case, settings: dict[str, str]) -> set[str]:
     }
 
 
+def recall_on_copy(case: Case) -> None:
+    """What native won on MPI_COMM_WORLD begins with it on a copy, and so do calls with counts."""
+    kinds = ("allreduce", "reduce_scatter", "allgather")
+    won = ",".join(f"{kind}:0:{1 << bits}" for kind in kinds for bits in range(31))
+    program = [str(case.program(f"racing_{case.flavour}")), "1", "0"]
+    for settings, begins_native in (({}, False), ({"THALWEG_RACED": won}, True)):
+        _, summary = case.run(program, races(case) | settings, ranks=3)
+        for kind in ("reduce_scatter", "allgather"):
+            counts = summary["collectives"][kind]
+            raced = counts["native"].get("race", {}).get("calls", 0)
+            assert (raced, counts["planned"]["calls"]) == ((6, 0) if begins_native else (0, 6)), (
+                counts
+            )
+
+
 def main() -> int:
     flavour, build_folder, ranks, *arguments = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
@@ -40,10 +55,11 @@ def main() -> int:
         case = Case(flavour, Path(build_folder), Path(folder))
         settings = races(case) | {"THALWEG_RECORD": str(Path(folder) / "record")}
         first = algorithms(case, settings)
-        won = ",".join(f"allreduce:0:{bits}:second" for bits in range(1, 32))
+        won = ",".join(f"allreduce:0:{1 << bits}:second" for bits in range(31))
         second = algorithms(case, settings | {"THALWEG_RACED": won})
         assert len(first) == len(second) == 1 and not first & second, (first, second)
         assert "native" not in first | second, (first, second)
+        recall_on_copy(case)
     return 0
 
 

@@ -96,6 +96,31 @@ def test_a_kept_network_has_what_the_causes_say_and_its_history(tmp_path: Path) 
     assert "a run found: bandwidth of the egress of host1" in after.measured_with
 
 
+def test_a_trunk_to_several_sites_keeps_its_capacity_where_one_of_them_is_slower() -> None:
+    """So does the runtime, for which tests/unit/runtime/causes_test.cpp has the same."""
+    for to in (1, 2, 3):
+        net = networks.even_network(8, 0.001, 1e7)
+        names = [host.name for host in net.hosts]
+        net.trunks = [
+            Trunk("uplink", [0, 1], [2, 3, 4, 5, 6, 7], 2e7, 0),
+            Trunk("direct", [0, 1], [2 * to, 2 * to + 1], 2e7, 0),
+        ]
+        cause = CAUSE | {"what": "sites", "name": "from the site of host0 to that of another one",
+                         "from": names[:2], "to": names[2 * to:2 * to + 2]}  # fmt: skip
+        kept_network.changed_network(net, [CHANGE | {"causes": [cause]}])
+        assert [trunk.capacity for trunk in net.trunks] == [2e7, 2e7 / 8]
+        assert net.bandwidth[0, 2 * to] == pytest.approx(1e7 / 8)
+
+
+def test_the_cause_of_one_trunk_is_not_that_of_another_between_the_same_hosts() -> None:
+    net = networks.even_network(4, 0.001, 1e8)
+    net.trunks = [Trunk(name, [0, 1], [2, 3], 2e8, 0) for name in ("one", "other")]
+    cause = CAUSE | {"what": "trunk", "name": "trunk one", "from": ["host0", "host1"],
+                     "to": ["host2", "host3"]}  # fmt: skip
+    kept_network.changed_network(net, [CHANGE | {"causes": [cause]}])
+    assert [trunk.capacity for trunk in net.trunks] == [2e8 / 8, 2e8]
+
+
 def test_the_network_of_a_scenario_is_kept(tmp_path: Path) -> None:
     assert kept_network.keep_network(Path("two-sites"), None, tmp_path / "after.json") == []
     after = networks.read(tmp_path / "after.json")

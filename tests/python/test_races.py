@@ -19,7 +19,7 @@ RACE: dict[str, Any] = {
     "ranks": 4,
     "leader": 0,
     "root": 0,
-    "class": 21,
+    "band": 1 << 20,
     "size": 1 << 20,
     "calls": 100,
     "races": 2,
@@ -51,7 +51,7 @@ SECOND: dict[str, Any] = RACE | {
 }
 """Won by the second plan; native was never tried."""
 UNPLANNED: dict[str, Any] = RACE | {
-    "class": 5,
+    "band": 24,
     "winner": "second",
     "seconds": {"native": 0.002, "second": 0.001},
     "predicted": {"native": 0.002, "second": 0},
@@ -93,16 +93,41 @@ def test_a_story_says_what_took_over_and_where_predictions_were_wrong() -> None:
 
 def test_what_native_won_is_kept_for_the_same_plan(plan: Path) -> None:
     assert races.recall(plan) == ""
-    elsewhere = RACE | {"ranks": 3, "class": 22}
+    elsewhere = RACE | {"ranks": 3, "band": 1 << 21}
     races.keep(plan, {"races": [RACE, elsewhere]}, 4)
-    assert races.recall(plan) == "allreduce:0:21"
+    assert races.recall(plan) == "allreduce:0:1048576"
     races.keep(plan, {"races": []}, 4)
-    assert races.recall(plan) == "allreduce:0:21"
+    assert races.recall(plan) == "allreduce:0:1048576"
     plan.write_bytes(b"another plan")
     assert races.recall(plan) == ""
     plan.write_bytes(b"a plan")
     races.keep(plan, {"races": [RACE | {"winner": "plan"}]}, 4)
     assert races.recall(plan) == ""
+
+
+def test_of_several_communicators_most_calls_count(plan: Path) -> None:
+    few = RACE | {"winner": "plan", "calls": 30}
+    many = RACE | {"winner": "second", "calls": 300}
+    for found in ([few, many, RACE], [many, RACE, few]):
+        races.keep(plan, {"races": found}, 4)
+        assert races.recall(plan) == "allreduce:0:1048576:second"
+    races.keep(plan, {"races": [many, few | {"calls": 301}]}, 4)
+    assert races.recall(plan) == ""
+
+
+def test_what_raced_against_changed_plans_is_not_kept(plan: Path) -> None:
+    other = RACE | {"collective": "bcast"}
+    replaced = {"collective": "allreduce", "root": 0, "size": (1 << 20) + 5000}
+    drift = {"leader": 0, "ranks": 4, "adopted": 90, "improvement": False, "plans": [replaced]}
+    improvement = drift | {"improvement": True}
+    races.keep(plan, {"races": [RACE, other], "changes": [drift]}, 4)
+    assert races.recall(plan) == ""
+    races.keep(plan, {"races": [RACE, other], "changes": [improvement]}, 4)
+    assert races.recall(plan) == "bcast:0:1048576"
+    races.keep(
+        plan, {"races": [RACE], "changes": [drift | {"adopted": 0}, drift | {"ranks": 3}]}, 4
+    )
+    assert races.recall(plan) == "bcast:0:1048576,allreduce:0:1048576"
 
 
 def test_second_plans_are_named_and_kept(plan: Path) -> None:
@@ -119,11 +144,11 @@ def test_second_plans_are_named_and_kept(plan: Path) -> None:
     )
     assert races.advantage(SECOND) == pytest.approx(0.25)
     assert races.advantage(UNPLANNED) == pytest.approx(0.5)
-    races.keep(plan, {"races": [SECOND, UNPLANNED, RACE | {"class": 9}]}, 4)
-    assert races.recall(plan) == "allreduce:0:21:second,allreduce:0:5:second,allreduce:0:9"
+    races.keep(plan, {"races": [SECOND, UNPLANNED, RACE | {"band": 300}]}, 4)
+    assert races.recall(plan) == "allreduce:0:1048576:second,allreduce:0:24:second,allreduce:0:300"
     back = UNPLANNED | {"winner": "native"}
     races.keep(plan, {"races": [SECOND | {"winner": "plan"}, back]}, 4)
-    assert races.recall(plan) == "allreduce:0:9"
+    assert races.recall(plan) == "allreduce:0:300"
 
 
 def test_a_verdict_compares_the_two_that_were_timed_in_turn() -> None:
@@ -165,7 +190,7 @@ def test_runs_are_told(plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     object.__setattr__(prepared, "launcher", type("L", (), {"flavour": "openmpi"})())
     races.keep(plan, {"races": [RACE]}, 4)
     told = prepared.environment()
-    assert (told["THALWEG_RACE"], told["THALWEG_RACED"]) == ("1", "allreduce:0:21")
+    assert (told["THALWEG_RACE"], told["THALWEG_RACED"]) == ("1", "allreduce:0:1048576")
     assert prepared.environment(race=False)["THALWEG_RACE"] == "0"
     monkeypatch.setenv("THALWEG_RACE", "0")
     assert prepared.environment()["THALWEG_RACE"] == "0"

@@ -18,15 +18,43 @@ algorithms::Skeleton make_native(const algorithms::Problem& problem, std::string
 
 } // namespace
 
-CallRow::CallRow(const Observations& seen, const CalledShape& shape) : _seen(seen) {
+CallRow::CallRow(const Observations& seen, const CalledShape& shape,
+                 const std::atomic<bool>& is_cancelled)
+    : _seen(seen), _is_cancelled(is_cancelled) {
   for (const RowedCall& called : seen.row)
     add(called, shape);
+  drop_first_calls();
   if (std::ranges::any_of(_calls, &Call::is_meant)) return;
   _calls.clear();
   _planned.clear();
   for (std::size_t i = 0; i < least_row; ++i)
     add({shape.key, shape.size, true}, shape);
+  const bool has_plan = !_planned.empty();
+  drop_first_calls();
+  _is_too_large = has_plan && _planned.empty();
   if (_planned.empty()) _calls.clear();
+}
+
+/// Leaves the latest calls that don't have too many messages.
+void CallRow::drop_first_calls() {
+  std::size_t left = 0;
+  std::int64_t messages = 0;
+  while (left < _calls.size() &&
+         (messages += _calls[_calls.size() - 1 - left].messages) <= most_messages)
+    ++left;
+  const std::size_t dropped = _calls.size() - left;
+  _calls.erase(_calls.begin(), _calls.begin() + static_cast<std::ptrdiff_t>(dropped));
+  std::erase_if(_planned, [&](std::size_t at) { return at < dropped; });
+  for (std::size_t& at : _planned)
+    at -= dropped;
+}
+
+void CallRow::add(Call call, bool is_planned) {
+  const algorithms::Problem problem =
+      algorithms::make_problem(call.collective, _seen.network, _seen.placement, _seen.library);
+  call.messages = simulator::simulated_messages(problem, *call.plan, {});
+  if (is_planned) _planned.push_back(_calls.size());
+  _calls.push_back(call);
 }
 
 /// Adds a call: a native one, too, if the table has no plan for it any more.
@@ -35,12 +63,11 @@ void CallRow::add(const RowedCall& called, const CalledShape& shape) {
       _seen.table.find(called.key.kind, called.key.root, called.size);
   if (!called.is_planned || entry == nullptr || entry->native) {
     const Native& native = native_of(called);
-    _calls.push_back({native.collective, &native.skeleton});
-    return;
+    return add({native.collective, &native.skeleton}, false);
   }
-  _planned.push_back(_calls.size());
-  _calls.push_back(
-      {_seen.collective_of(called.key, called.size), &entry->skeleton, called.key == shape.key});
+  add({_seen.collective_of(called.key, called.size), &entry->skeleton, called.key == shape.key,
+       called.key.is_of_same_class(shape.key)},
+      true);
 }
 
 const CallRow::Native& CallRow::native_of(const RowedCall& called) {

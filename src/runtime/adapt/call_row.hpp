@@ -5,6 +5,8 @@
 #include "units/index.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <deque>
 #include <vector>
 
@@ -23,13 +25,21 @@ struct CallSeconds {
 /// a gather keeps its root from running ahead in the broadcasts around it.
 class CallRow {
 public:
-  /// The latest calls; some of Observations::shape if that isn't among them. It is empty if the
-  /// table has no plan for that shape. `seen` must outlive it.
-  explicit CallRow(const Observations& seen) : CallRow(seen, seen.shape) {}
+  /// The most messages of a row: to simulate them takes about a second, and 100 MB.
+  static constexpr std::int64_t most_messages = 1 << 18;
+  /// The latest calls, as many as have no more than most_messages; some of Observations::shape if
+  /// that isn't among them. It is empty if the table has no plan for that shape.
+  /// @param is_cancelled asked before each simulated call: then nothing more is simulated
+  /// Both must outlive it.
+  CallRow(const Observations& seen, const std::atomic<bool>& is_cancelled)
+      : CallRow(seen, seen.shape, is_cancelled) {}
   /// The same of another shape.
-  CallRow(const Observations& seen, const CalledShape& shape);
+  CallRow(const Observations& seen, const CalledShape& shape,
+          const std::atomic<bool>& is_cancelled);
 
   [[nodiscard]] bool empty() const { return _calls.empty(); }
+  /// Whether it is empty since one call has more than most_messages.
+  [[nodiscard]] bool is_too_large() const { return _is_too_large; }
   /// Returns the number of planned calls.
   [[nodiscard]] std::size_t size() const { return _planned.size(); }
   /// Simulates the last `most` planned calls, and the native ones between.
@@ -43,7 +53,7 @@ public:
                    if (call.is_meant) visit(posts, taken.call);
                  });
   }
-  /// Returns what the calls in the second half take. @param plan of the calls of the shape
+  /// Returns what the calls in the second half take. @param plan of the shape's class of sizes
   [[nodiscard]] CallSeconds seconds_with(const algorithms::Skeleton& plan,
                                          const Network& network) const;
 
@@ -52,6 +62,8 @@ private:
     collective::Collective collective;
     const algorithms::Skeleton* plan = nullptr; ///< in force, or what the library does
     bool is_meant = false;                      ///< it is a planned one of the shape
+    bool is_of_class = false;                   ///< the shape's plan is its own, too
+    std::int64_t messages = 0;                  ///< roughly
   };
   /// What the library does in a call.
   struct Native {
@@ -64,6 +76,8 @@ private:
     double after = 0; ///< from the end of the call before to the end
   };
   void add(const RowedCall& called, const CalledShape& shape);
+  void add(Call call, bool is_planned);
+  void drop_first_calls();
   const Native& native_of(const RowedCall& called);
   static double entry_of(const algorithms::Problem& problem, collective::Rank rank) {
     return problem.entries.empty() ? 0 : problem.entries[index(rank)].value();
@@ -79,14 +93,14 @@ private:
     std::vector<units::Time> entries;
     simulator::Traffic traffic;
     double last = 0, last_of_shape = 0; // when the call before, and of the shape, ended
-    for (std::size_t i = begin; i < _calls.size(); ++i) {
+    for (std::size_t i = begin; i < _calls.size() && !_is_cancelled; ++i) {
       const Call& call = _calls[i];
       algorithms::Problem problem =
           algorithms::make_problem(call.collective, network, _seen.placement, _seen.library);
       problem.entries = std::move(entries);
-      simulator::Posts posts =
-          simulator::simulate_posts(problem, call.is_meant && plan != nullptr ? *plan : *call.plan,
-                                    simulator::Fidelity::fast, &traffic);
+      simulator::Posts posts = simulator::simulate_posts(
+          problem, call.is_of_class && plan != nullptr ? *plan : *call.plan,
+          simulator::Fidelity::fast, &traffic);
       const auto [first, end] = std::ranges::minmax(posts.exits);
       const bool begins_at_root = collective::begins_at_root(call.collective.kind);
       const double began = begins_at_root ? entry_of(problem, call.collective.root) : last;
@@ -102,6 +116,8 @@ private:
   }
 
   const Observations& _seen;
+  const std::atomic<bool>& _is_cancelled;
+  bool _is_too_large = false;
   std::vector<Call> _calls;
   std::vector<std::size_t> _planned; ///< positions of the planned ones
   std::deque<Native> _natives;       ///< whose addresses stay

@@ -49,6 +49,11 @@ bool Cause::Ends::cover(HostId from_host, HostId to_host) const {
   return from_host != to_host && has(from, from_host) && has(to, to_host);
 }
 
+bool Cause::Ends::include(const network::Trunk& trunk) const {
+  return std::ranges::all_of(trunk.from, [&](HostId host) { return has(from, host); }) &&
+         std::ranges::all_of(trunk.to, [&](HostId host) { return has(to, host); });
+}
+
 std::pair<HostId, HostId> Cause::Ends::first_pair() const {
   for (const HostId a : from)
     for (const HostId b : to)
@@ -76,7 +81,7 @@ void change_capacity(Network& network, const Cause& cause, const Cause::Ends& en
   if (cause.what == What::ingress) scale(network.hosts[index(cause.from)].ingress);
   if (cause.what != What::sites) return;
   for (network::Trunk& trunk : network.trunks)
-    if (ends.cover(trunk.from.front(), trunk.to.front())) scale(trunk.capacity);
+    if (ends.include(trunk)) scale(trunk.capacity);
 }
 
 } // namespace

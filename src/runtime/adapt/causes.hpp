@@ -29,6 +29,8 @@ struct Cause {
     std::vector<HostId> from, to;
     /// Whether messages from a host to another one go through it.
     [[nodiscard]] bool cover(HostId from_host, HostId to_host) const;
+    /// Whether all flows that share a trunk go through it.
+    [[nodiscard]] bool include(const network::Trunk& trunk) const;
     /// Returns the first pair of hosts that it covers.
     [[nodiscard]] std::pair<HostId, HostId> first_pair() const;
   };
@@ -38,7 +40,8 @@ struct Cause {
 enum class Quantity : std::uint8_t { bandwidth, latency };
 
 /// Returns the network after the change of a quantity of all pairs that the causes cover. With the
-/// bandwidth of a port or a trunk its capacity changes, too.
+/// bandwidth of a port or a trunk its capacity changes, too, and with that between two sites the
+/// capacities of trunks between these alone.
 Network changed(const Network& network, std::span<const Cause> causes, Quantity quantity);
 
 /// Returns "trunk east-west", "the egress of a3", "from a3 to b0".

@@ -32,10 +32,12 @@ bool run_ahead(const CalledShape& shape) { return collective::is_rooted(shape.ke
 /// Says how long calls of a shape take.
 class Timer {
 public:
-  /// `seen` and `network` must outlive it.
-  Timer(const Observations& seen, const Network& network, const CalledShape& shape)
+  /// `seen`, `network` and `is_cancelled` must outlive it.
+  Timer(const Observations& seen, const Network& network, const CalledShape& shape,
+        const std::atomic<bool>& is_cancelled)
       : _network(network), _problem(problem_of(seen, network, shape)) {
-    if (run_ahead(shape)) _row.emplace(seen, shape);
+    if (run_ahead(shape)) _row.emplace(seen, shape, is_cancelled);
+    if (_row && _row->is_too_large()) _row.reset();
   }
   [[nodiscard]] CallSeconds time_with(const algorithms::Skeleton& plan) const {
     if (_row) return _row->seconds_with(plan, _network);
@@ -50,7 +52,8 @@ public:
 private:
   const Network& _network;
   algorithms::Problem _problem;
-  std::optional<CallRow> _row; ///< if ranks may be in several calls at a time
+  std::optional<CallRow>
+      _row; ///< if ranks may be in several calls at a time, and it isn't too large
 };
 
 /// A plan for a shape, and how long calls take with it.
@@ -95,8 +98,8 @@ Timed best_of(const Timer& timer, const planner::Explanation& explanation,
 /// @param of_shape seconds of the shape's calls there, with the plan in force
 bool saves_on_both(const Observations& seen, const CalledShape& shape,
                    const algorithms::Skeleton& before, const algorithms::Skeleton& after,
-                   double saved, double of_shape) {
-  const Timer usually(seen, seen.network, shape);
+                   double saved, double of_shape, const std::atomic<bool>& is_cancelled) {
+  const Timer usually(seen, seen.network, shape, is_cancelled);
   const CallSeconds usual = usually.time_with(before);
   const double saved_usually = usual.all - usually.time_with(after).all;
   return saved + saved_usually >= least_saved * (of_shape + usual.of_shape);
@@ -111,7 +114,7 @@ void replan_shape(const Observations& seen, const CalledShape& shape, Replan& re
   options.library = seen.library;
   options.threads = 1; // The program's own have the processors.
   if (seen.placement.size() > few_ranks) options.effort = planner::Effort::estimate;
-  const Timer timer(seen, result.network, shape);
+  const Timer timer(seen, result.network, shape, is_cancelled);
   const planner::Explanation found = planner::explain(timer.problem(), options);
   if (found.plan.algorithm == planner::native_name) return; // The race decides on that.
   const CallSeconds before = timer.time_with(old->skeleton);
@@ -119,8 +122,8 @@ void replan_shape(const Observations& seen, const CalledShape& shape, Replan& re
   // Its calls may be too few to be among those that count.
   const double saved = before.all - best.seconds.all;
   if (before.of_shape <= 0 || saved < least_saved * before.of_shape) return;
-  result.suits_both = result.suits_both &&
-                      saves_on_both(seen, shape, old->skeleton, best.plan, saved, before.of_shape);
+  result.suits_both = result.suits_both && saves_on_both(seen, shape, old->skeleton, best.plan,
+                                                         saved, before.of_shape, is_cancelled);
   const auto ns = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
   result.changes.push_back({.key = shape.key,
                             .size = shape.size,
@@ -133,8 +136,18 @@ void replan_shape(const Observations& seen, const CalledShape& shape, Replan& re
   entry.times = {planner::predicted_times(found.plan, shape.size)};
   entry.times.front().plan_ns = ns(best.seconds.call);
   planner::set_native(entry, found.plan.native);
-  entry.min_size = shape.key.least_size();
+  entry.min_size = shape.key.class_begin();
   result.table.entries.push_back(std::move(entry));
+}
+
+/// A plan is for a class of sizes: it is made for the first one of these.
+void keep_one_of_each_class(std::vector<CalledShape>& shapes) {
+  std::vector<CalledShape> kept;
+  for (const CalledShape& shape : shapes)
+    if (std::ranges::none_of(
+            kept, [&](const CalledShape& each) { return each.key.is_of_same_class(shape.key); }))
+      kept.push_back(shape);
+  shapes = std::move(kept);
 }
 
 void sort(planner::Table& table) {
@@ -154,6 +167,7 @@ Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
     return result;
   }
   std::optional<Explanation> found = explain(seen, is_cancelled);
+  if (!found) result.is_too_large = CallRow(seen, is_cancelled).is_too_large();
   if (!found || is_cancelled) return result;
   result.is_explained = true;
   result.causes = std::move(found->causes);
@@ -168,6 +182,7 @@ Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
     return static_cast<double>(shape.calls) * static_cast<double>(shape.size + 1);
   });
   shapes.insert(shapes.begin(), seen.shape);
+  keep_one_of_each_class(shapes);
   if (shapes.size() > most_shapes) shapes.resize(most_shapes);
   for (const CalledShape& shape : shapes) {
     if (is_cancelled) {
@@ -181,8 +196,7 @@ Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
 }
 
 void put_plan(planner::Table& table, const RaceKey& key, const planner::Entry& wanted) {
-  const units::Size begin = key.least_size();
-  const units::Size end = units::Size{1} << key.size_class;
+  const units::Size begin = key.class_begin(), end = std::max<units::Size>(1, 2 * begin);
   const planner::Entry* const last = table.find(key.kind, key.root, end);
   std::vector<planner::Entry> rows;
   for (const planner::Entry& row : table.entries) {

@@ -68,6 +68,7 @@ struct PlanChange {
 /// What follows from the observations.
 struct Replan {
   bool is_explained = false;
+  bool is_too_large = false; ///< it isn't, since one call has too many messages to simulate
   std::vector<Cause> causes; ///< none, if it is explained: the network is as it was
   Quantity quantity{};
   std::vector<PlanChange> changes; ///< none: the plans in force are as good
@@ -86,7 +87,7 @@ struct Replan {
 /// ranks may be in several calls at a time, is the one with which the latest calls in a row take
 /// least; others are planned by themselves. Deterministic. Takes as long as planning a few
 /// problems, and some hundred simulations.
-/// @param is_cancelled asked between plans; then nothing is worth it
+/// @param is_cancelled asked between plans, and between simulated calls; then nothing is worth it
 Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled);
 
 /// Replaces the plan of one class of sizes in a table, whose rows stay ordered.

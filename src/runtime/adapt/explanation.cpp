@@ -54,8 +54,8 @@ Waits observed(const std::vector<PairTimes>& sums) {
 class Explainer {
 public:
   Explainer(const Observations& seen, const std::atomic<bool>& is_cancelled)
-      : _seen(seen), _is_cancelled(is_cancelled), _place(index(seen.network.size())), _row(seen),
-        _waits(observed(seen.since)) {
+      : _seen(seen), _is_cancelled(is_cancelled), _place(index(seen.network.size())),
+        _row(seen, is_cancelled), _waits(observed(seen.since)) {
     for (std::size_t i = 0; i < seen.hosts.size(); ++i)
       _place[index(seen.hosts[i])] = i;
   }

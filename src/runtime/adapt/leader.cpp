@@ -1,5 +1,7 @@
 #include "runtime/adapt/leader.hpp"
 
+#include "runtime/adapt/call_row.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -12,6 +14,12 @@ namespace {
 using Outcome = Replanning::Outcome;
 
 constexpr std::size_t most_attempts = 64;
+
+std::string too_large_text(std::size_t ranks) {
+  return "it isn't looked for what changed in the network: a call of " + std::to_string(ranks) +
+         " ranks has more than " + std::to_string(CallRow::most_messages) +
+         " messages, too many to simulate; the plans stay as they are";
+}
 
 } // namespace
 
@@ -70,16 +78,17 @@ std::string Leader::end_attempt() {
                : "rank 0 couldn't plan anew, for lack of memory or of a thread; the plans stay as "
                  "they are";
   }
+  const bool is_too_large = outcome == Outcome::nothing_better && _thread->is_too_large();
   if (outcome == Outcome::nothing_better && (attempt.is_recovery || !_state.is_confirmed())) {
     _attempts.pop_back(); // as was to be expected
-    return {};
+    return is_too_large ? too_large_text(_placement.size()) : "";
   }
   take_findings(attempt);
   if (outcome == Outcome::no_memory)
     return "a rank has no memory for new plans; the plans stay as they are";
   if (outcome == Outcome::unreadable)
     return "a rank can't read the new plans; the plans stay as they are";
-  return {};
+  return is_too_large ? too_large_text(_placement.size()) : "";
 }
 
 /// Takes what the thread found out, if it is ready: moved, since there may be no memory.

@@ -29,6 +29,8 @@ public:
   [[nodiscard]] const std::string& bytes() const { return _bytes; }
   /// Returns Replan::suits_both of what was found. Requires the same.
   [[nodiscard]] bool suits_both() const { return _result.suits_both; }
+  /// Returns Replan::is_too_large of what was found. Requires the same.
+  [[nodiscard]] bool is_too_large() const { return _result.is_too_large; }
   /// Whether it couldn't plan, for lack of memory or of a thread. Requires the same.
   [[nodiscard]] bool has_failed() const { return _has_failed; }
   /// Lets nothing be worth it, soon.

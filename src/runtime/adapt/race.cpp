@@ -278,8 +278,7 @@ void Race::restart(bool compares) {
   _incumbent = _candidates.planned();
   _challenger = _candidates.after(_incumbent);
   _next_race = _calls;
-  _watch.restart();
-  _usual_ticks = 0;
+  restart_watch();
 }
 
 void Race::stop() {
@@ -308,7 +307,7 @@ std::uint64_t Race::hash() const {
   const auto add = [&](std::uint64_t value) { result = (result ^ value) * 0x100000001b3; };
   add(static_cast<std::uint64_t>(_key.kind));
   add(static_cast<std::uint64_t>(_key.root));
-  add(_key.size_class);
+  add(static_cast<std::uint64_t>(_key.band));
   add(static_cast<std::uint64_t>(_incumbent));
   add(static_cast<std::uint64_t>(_challenger));
   add(static_cast<std::uint64_t>(_phase));

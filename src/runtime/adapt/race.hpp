@@ -15,30 +15,40 @@
 
 namespace thalweg::runtime {
 
-/// The calls of a communicator that race together.
+/// Returns how many of a size's low bits don't tell its band: sizes of a band have the same five
+/// highest bits, so they differ by less than a sixteenth.
+constexpr int bits_within_band(units::Size size) {
+  return std::max(0, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size))) - 5);
+}
+
+/// The calls of a communicator that race together. Their sizes are of one band: calls whose times
+/// differ by more than candidates must, since their sizes do, can't be compared.
 struct RaceKey {
   collective::Kind kind{};
-  collective::Rank root = 0;   ///< 0 where there is none
-  std::uint8_t size_class = 0; ///< bits of Collective::size
-  /// Returns the least size of the class.
-  [[nodiscard]] units::Size least_size() const {
-    return size_class == 0 ? 0 : units::Size{1} << (size_class - 1);
-  }
-  /// Returns the largest size of the class.
+  collective::Rank root = 0; ///< 0 where there is none
+  units::Size band = 0;      ///< the least size, as Collective::size
   [[nodiscard]] units::Size most_size() const {
-    return size_class == 0 ? 0 : least_size() - 1 + least_size();
+    return band - 1 + (units::Size{1} << bits_within_band(band));
+  }
+  /// Returns the least size of its size class, for which a table has a plan.
+  [[nodiscard]] units::Size class_begin() const {
+    return static_cast<units::Size>(std::bit_floor(static_cast<std::uint64_t>(band)));
+  }
+  [[nodiscard]] bool is_of_same_class(const RaceKey& other) const {
+    return kind == other.kind && root == other.root && class_begin() == other.class_begin();
   }
   bool operator==(const RaceKey&) const = default;
 };
 
-/// The sizes of calls, of one class.
+/// The sizes of calls, of one band.
 struct SizeRange {
   units::Size least = 0, most = 0;
 };
 
 /// Returns the key of a call. @param size as Collective::size
 inline RaceKey key_of(collective::Kind kind, collective::Rank root, units::Size size) {
-  return {kind, root, static_cast<std::uint8_t>(std::bit_width(static_cast<std::uint64_t>(size)))};
+  const int within = bits_within_band(size);
+  return {kind, root, size >> within << within};
 }
 
 /// When a rank entered a call and left it, in nanoseconds; of rank 0's clock, if Race::by_clocks().
@@ -67,12 +77,12 @@ struct RaceFacts {
 /// The incumbent is watched: the ranks agree on the times of some of its calls. When it is time,
 /// the others are its challengers, one in each race: the first one in turn that is expected to lose
 /// no more than 2 % of what all calls took. It is tried, three calls; then both take turns of four
-/// calls, in rounds of 16. The first call of a turn doesn't count. The challenger wins a round if
-/// its median is better by 5 %, and clearly if its times lie beyond the incumbent's. It wins the
-/// race by two clear rounds, by one where its median is better by 20 %, or by three rounds.
-/// Otherwise the incumbent stays. The next race comes after as many calls as there were before, or
-/// when the incumbent has twice been seen to take 25 % longer than it took when it won, or 20 %
-/// less; twice as many times after a race for that reason that changed nothing.
+/// calls, in rounds of 16. The first call of a turn doesn't count. The challenger wins a
+/// round if its median is better by 5 %, and clearly if its times lie beyond the incumbent's. It
+/// wins the race by two clear rounds, by one where its median is better by 20 %, or by three
+/// rounds. Otherwise the incumbent stays. The next race comes after as many calls as there were
+/// before, or when the incumbent has twice been seen to take 25 % longer than it took when it won,
+/// or 20 % less; twice as many times after a race for that reason that changed nothing.
 ///
 /// What a call costs (hazard B5 of the design: not the longest of the ranks' own times, in which
 /// late arrivals prevail): on aligned clocks, the time from the last entry that matters, or from
@@ -97,7 +107,7 @@ public:
        bool uses_clocks)
       : _key(key), _weight(weight), _candidates(candidates), _incumbent(incumbent),
         _challenger(candidates.after(incumbent)), _began(incumbent),
-        _uses_clocks(uses_clocks), _sizes{key.most_size(), key.least_size()} {}
+        _uses_clocks(uses_clocks), _sizes{key.most_size(), key.band} {}
 
   [[nodiscard]] const RaceKey& key() const { return _key; }
   [[nodiscard]] const Candidates& candidates() const { return _candidates; }
@@ -111,9 +121,9 @@ public:
   void note_size(units::Size size) {
     _sizes = {std::min(_sizes.least, size), std::max(_sizes.most, size)};
   }
-  /// Returns the sizes of this rank's calls; those of the class, if none was noted.
+  /// Returns the sizes of this rank's calls; those of the band, if none was noted.
   [[nodiscard]] SizeRange sizes() const {
-    return _sizes.least <= _sizes.most ? _sizes : SizeRange{_key.least_size(), _key.most_size()};
+    return _sizes.least <= _sizes.most ? _sizes : SizeRange{_key.band, _key.most_size()};
   }
   /// Counts a call, which was executed as next() said.
   void count(CallTimes ticks) {
@@ -157,6 +167,11 @@ public:
   /// @param compares whether it is to be compared with the one before: what takes other times from
   /// look to look, as where a link comes and goes, with the most of the latest looks
   void restart(bool compares);
+  /// Forgets what was usual, since plans of calls around its own have changed.
+  void restart_watch() {
+    _watch.restart();
+    _usual_ticks = 0;
+  }
   /// Lets the plan be compared with this time of the one before restart(), after that.
   void compare_plan(std::int64_t ns) { _plan_before_ns = ns; }
   /// Whether the plan is known to take 5 % longer than the one before restart().

@@ -1,6 +1,7 @@
 #include "runtime/adapt/races.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <new>
 #include <tuple>
@@ -55,10 +56,7 @@ Race* Races::find(const RaceKey& key) {
 }
 
 Race* Races::add(const RaceKey& key, std::int64_t weight, Candidates candidates, bool may_replace) {
-  const auto before = std::ranges::find(_won, key, &Won::race);
-  const bool is_known = before != _won.end() && candidates.contains(before->winner);
-  const Race race(key, weight, candidates, is_known ? before->winner : candidates.planned(),
-                  _has_clocks);
+  const Race race(key, weight, candidates, begins_with(key, candidates), _has_clocks);
   std::size_t at = _races.size();
   if (at < most_races) {
     _races.push_back(race);
@@ -72,6 +70,24 @@ Race* Races::add(const RaceKey& key, std::int64_t weight, Candidates candidates,
   _latest = at;
   _called[at] = _calls;
   return &_races[at];
+}
+
+/// Returns what a race begins with: what won the one with the nearest sizes of the same class, or
+/// else what is planned.
+Candidate Races::begins_with(const RaceKey& key, Candidates candidates) const {
+  Candidate best = candidates.planned();
+  units::Size nearest = std::numeric_limits<units::Size>::max();
+  const auto look_at = [&](const RaceKey& other, Candidate winner) {
+    const units::Size distance = std::abs(key.band - other.band);
+    if (!key.is_of_same_class(other) || distance >= nearest) return;
+    nearest = distance;
+    best = candidates.contains(winner) ? winner : candidates.planned();
+  };
+  for (const Won& won : _won)
+    look_at(won.race, won.winner);
+  for (const Race& race : _races)
+    look_at(race.key(), race.incumbent());
+  return best;
 }
 
 /// Returns the race whose calls haven't come for the longest time, if that is long.
@@ -131,9 +147,13 @@ void Races::postpone(std::int64_t pause_ns) {
     _next = std::max(_next, _begun + static_cast<std::uint64_t>(pause_ns / _call_ns));
 }
 
-void Races::restart(bool compares) {
+void Races::restart(bool compares, const std::function<bool(const RaceKey&)>& is_meant) {
+  if (_at != none) _races[_at].abandon();
   for (Race& race : _races)
-    race.restart(compares);
+    if (!is_meant || is_meant(race.key()) || race.incumbent() == race.candidates().planned())
+      race.restart(compares);
+    else
+      race.restart_watch();
   _at = none;
   _looked_at.reset();
   if (_next == no_further) return;

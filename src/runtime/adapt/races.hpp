@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -32,7 +33,7 @@ static_assert(sizeof(EpochRecord) <= 264);
 /// broadcasts does. So where it takes too much, the ranks wait for it later, after up to 512 calls.
 class Races {
 public:
-  static constexpr std::size_t most_races = 32;
+  static constexpr std::size_t most_races = 64;
   static constexpr std::uint64_t least_patience = 8, most_patience = 512;
   /// @param won what begins as the incumbent since it won before, if it is a candidate
   /// @param has_clocks whether the ranks' clocks were compared; the same on all ranks
@@ -51,7 +52,8 @@ public:
   /// Returns the race for a planned call, or null if it hasn't been added.
   Race* find(const RaceKey& key);
   /// Adds a race that isn't known. Where there are most_races, it replaces one whose calls haven't
-  /// come for long; returns null if there is none such, or none may be replaced.
+  /// come for long; returns null if there is none such, or none may be replaced. It begins with
+  /// what won the most similar race before, if that was of the same class of sizes.
   /// @param weight roughly what such a call takes: equal on all ranks
   Race* add(const RaceKey& key, std::int64_t weight, Candidates candidates, bool may_replace);
   /// Counts a call that was executed as Race::next() said.
@@ -86,9 +88,13 @@ public:
   /// Begins no further epoch before so much time has passed since the last one, roughly; 0: the
   /// next one comes soon. Requires that the ranks don't agree now.
   void postpone(std::int64_t pause_ns);
-  /// Begins all races anew, since plans have changed. Requires that the ranks don't agree now.
+  /// Begins races anew, since plans have changed, and gives up the one that goes on. Of those that
+  /// aren't meant and another one than the plan has won, only what is usual is forgotten. Requires
+  /// that the ranks don't agree now.
   /// @param compares whether the new plans are to be compared with the ones before
-  void restart(bool compares);
+  /// @param is_meant which races have other plans; the same on all ranks. Empty: all, since the
+  /// network has changed
+  void restart(bool compares, const std::function<bool(const RaceKey&)>& is_meant = {});
   /// Lets a race's plan be compared with another time than that of its latest look before
   /// restart().
   void compare_plan(std::size_t race, std::int64_t ns) { _races[race].compare_plan(ns); }
@@ -114,6 +120,7 @@ private:
   static constexpr std::size_t none = most_races, most_replaced = 256;
   bool look();
   [[nodiscard]] std::size_t longest_unused() const;
+  [[nodiscard]] Candidate begins_with(const RaceKey& key, Candidates candidates) const;
   void keep(const Race& race);
   [[nodiscard]] std::size_t most_urgent(bool due) const;
   [[nodiscard]] std::size_t suspicious() const;

@@ -22,6 +22,24 @@ constexpr std::uint64_t most_epochs_without_calls = 8;
 /// While plans are made for what is known to last, looks at races tell nothing new.
 constexpr std::int64_t planning_pause_ns = Replanning::least_rest_ns;
 
+/// Whether no other race of the same class of sizes, which have one plan, was met before.
+bool is_first_of_class(const Races& races, std::size_t at) {
+  const RaceKey& key = races.all()[at].key();
+  return std::ranges::find_if(races.all(), [&](const Race& race) {
+           return race.key().is_of_same_class(key);
+         }) == races.all().begin() + static_cast<std::ptrdiff_t>(at);
+}
+
+/// Whether two tables have the same plan for the calls of a race; null is a table without rows.
+bool has_same_plan(const planner::Table* one, const planner::Table* other, const RaceKey& key) {
+  const auto row = [&](const planner::Table* table) {
+    return table == nullptr ? nullptr : table->find(key.kind, key.root, key.band);
+  };
+  const planner::Entry *const before = row(one), *const after = row(other);
+  if (before == nullptr || after == nullptr) return before == after;
+  return before->native == after->native && before->skeleton == after->skeleton;
+}
+
 } // namespace
 
 Replanner::Replanner(const Network& network, std::string library, network::Placement placement,
@@ -176,7 +194,8 @@ void Replanner::look_without_drift(const Races& races, std::size_t at) {
   const std::int64_t now_ns = races.elapsed_ns();
   // A recovery may make calls take less, but not so clearly that they drift.
   if ((!watch.is_slower() && _state.look_for_recovery(at, now_ns)) ||
-      (!watch.is_off() && watch.cost_ns() > 0 && _state.improve(at, now_ns)))
+      (!watch.is_off() && watch.cost_ns() > 0 && is_first_of_class(races, at) &&
+       _state.improve(at, now_ns)))
     return begin_attempt(races, at);
   _observer.forget(at); // Part of what was observed may be from before the network changed.
   if (watch.begins_to_be_off() && watch.is_slower() && _state.suspect(at, true, now_ns, false)) {
@@ -274,7 +293,7 @@ void Replanner::adopt(Races& races, Chooser& chooser) {
   _old_table = std::move(_table);
   swap_tables(chooser);
   if (_leader != nullptr) _leader->adopt();
-  restart(races, true);
+  restart(races, chooser, true);
   if (_state.comes_and_goes()) races.compare_plan(_state.race(), (_usual_ns + _cost_before_ns) / 2);
 }
 
@@ -283,19 +302,23 @@ void Replanner::adopt(Races& races, Chooser& chooser) {
 void Replanner::go_back(Races& races, Chooser& chooser) {
   swap_tables(chooser);
   if (_leader != nullptr) _leader->go_back();
-  restart(races, _state.looks_for_recovery());
+  restart(races, chooser, _state.looks_for_recovery());
 }
 
-/// Begins to observe anew, since other plans hold.
+/// Begins to observe anew, since other plans hold. After an improvement the network is as it was,
+/// and what raced between plans that stay is still true.
 /// @param compares whether they are compared with those before
-void Replanner::restart(Races& races, bool compares) {
+void Replanner::restart(Races& races, const Chooser& chooser, bool compares) {
   _bytes.clear();
   _compares = compares;
   _adopted_at = races.epochs();
   _calls_before = races.all()[_state.race()].calls();
   _changed_at = _state.calls();
   _observer.forget_messages();
-  races.restart(compares);
+  if (!_state.improves()) return races.restart(compares);
+  races.restart(compares, [&](const RaceKey& key) {
+    return !has_same_plan(_old_table.get(), chooser.table().get(), key);
+  });
 }
 
 void Replanner::end() {

@@ -84,7 +84,7 @@ private:
   void swap_tables(Chooser& chooser);
   void adopt(Races& races, Chooser& chooser);
   void go_back(Races& races, Chooser& chooser);
-  void restart(Races& races, bool compares);
+  void restart(Races& races, const Chooser& chooser, bool compares);
   [[nodiscard]] bool prepare(const Chooser& chooser);
   void make_room();
   void read_table(const Chooser& chooser);

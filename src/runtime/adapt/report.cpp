@@ -10,6 +10,7 @@
 namespace thalweg::runtime {
 namespace {
 
+using collective::Rank;
 using observe::seconds;
 
 /// Returns an object with what there is of each candidate.
@@ -71,9 +72,8 @@ std::string report(const Race& race, const planner::Table* table, collective::Ra
   const RaceKey& key = race.key();
   return "{\"collective\": " + observe::quoted(to_text(key.kind)) +
          ", \"ranks\": " + std::to_string(ranks) + ", \"leader\": " + std::to_string(leader) +
-         ", \"root\": " + std::to_string(key.root) +
-         ", \"class\": " + std::to_string(key.size_class) + ", " + size_fields(race.sizes()) +
-         ", \"algorithms\": " + algorithms_of(race, table) +
+         ", \"root\": " + std::to_string(key.root) + ", \"band\": " + std::to_string(key.band) +
+         ", " + size_fields(race.sizes()) + ", \"algorithms\": " + algorithms_of(race, table) +
          ", \"calls\": " + std::to_string(race.calls()) +
          ", \"races\": " + std::to_string(race.races()) +
          ", \"began\": " + observe::quoted(units::name_of(race.began_with())) +
@@ -87,8 +87,9 @@ std::string report(const Race& race, const planner::Table* table, collective::Ra
          "}";
 }
 
-std::optional<int> number(std::string_view text) {
-  int value = 0;
+template <class Integer>
+std::optional<Integer> number(std::string_view text) {
+  Integer value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
   return value;
@@ -104,12 +105,13 @@ std::string_view take_word(std::string_view& text) {
 
 std::optional<Won> parse_won(std::string_view text) {
   const std::string_view kind = take_word(text);
-  const auto root = number(take_word(text)), size_class = number(take_word(text));
-  if (!root || !size_class || *size_class > 63) return std::nullopt;
+  const auto root = number<Rank>(take_word(text));
+  const auto size = number<units::Size>(take_word(text));
+  if (!root || !size) return std::nullopt;
   const std::string_view second = units::name_of(Candidate::second);
   if (!text.empty() && text != second) return std::nullopt;
   try {
-    return Won{{collective::parse_kind(kind), *root, static_cast<std::uint8_t>(*size_class)},
+    return Won{key_of(collective::parse_kind(kind), *root, *size),
                text == second ? Candidate::second : Candidate::native};
   } catch (const std::invalid_argument&) {
     return std::nullopt;

@@ -21,7 +21,7 @@ std::string size_fields(const SizeRange& sizes);
 std::vector<std::string> reports(const Races& races, const planner::Table* table,
                                  collective::Rank ranks, int leader);
 
-/// Parses THALWEG_RACED: "allreduce:0:21,bcast:3:24:second" names collective, root and size class
+/// Parses THALWEG_RACED: "allreduce:0:4096,bcast:3:65536:second" names collective, root and size
 /// of the races that native or, where that is said, the second plan won before. Parts that are
 /// wrong are left out.
 std::vector<Won> parse_raced(std::string_view text);

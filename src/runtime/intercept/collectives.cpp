@@ -44,6 +44,13 @@ void agree(Runtime& runtime, Communicator& communicator, const Call& call) {
       replanner->before_call(call.comm, epochs->races, *communicator.chooser, !epochs->is_open()));
 }
 
+/// Whether calls of one size can be compared, and their times tell when all ranks had entered:
+/// where blocks differ in size, all ranks must know that all blocks have data. The same on all
+/// ranks.
+bool may_race(const Call& call, const Shape& shape) {
+  return !call.is_uneven() || (shape.sizes_are_known && waits_for_all(call));
+}
+
 /// Returns the race of a call that there is a plan for; null if it isn't raced. The same on all
 /// ranks. Sizes of a class may be of two rows: where native is planned in one of these only, the
 /// first one that is called races. Second plans don't race where plans follow the network, which is
@@ -53,7 +60,7 @@ Race* race_of(const Runtime& runtime, const Communicator& communicator, const Ca
   Epochs* const epochs = communicator.epochs.get();
   const bool has_plan = choice.prepared != nullptr;
   const bool has_second = choice.has_second && communicator.replanner == nullptr;
-  if (epochs == nullptr || !(has_plan || has_second) || call.is_uneven()) return nullptr;
+  if (epochs == nullptr || !(has_plan || has_second) || !may_race(call, shape)) return nullptr;
   if (runtime.force[shape.kind].what != Force::What::nothing) return nullptr;
   if (runtime.settings.reproducible && depends_on_order(shape.kind)) return nullptr;
   const Candidates candidates(has_plan, has_second);

@@ -68,10 +68,16 @@ std::vector<int> members_of(MPI_Comm comm) {
   return ranks;
 }
 
-/// The results of earlier runs are those of COMM_WORLD.
+/// Whether a communicator's members are COMM_WORLD's, in their order. The same on all ranks.
+bool has_all_in_order(const Communicator& communicator, const Runtime& runtime) {
+  return std::ssize(communicator.world_ranks) == runtime.world_size &&
+         std::ranges::is_sorted(communicator.world_ranks);
+}
+
+/// The results of earlier runs are those of such communicators.
 std::unique_ptr<Epochs> make_epochs(const Communicator& communicator, const Runtime& runtime) {
   std::vector<Won> won;
-  if (communicator.tag == 0) won = parse_raced(runtime.settings.raced);
+  if (has_all_in_order(communicator, runtime)) won = parse_raced(runtime.settings.raced);
   return std::make_unique<Epochs>(communicator.rank, std::move(won),
                                   runtime.settings.observes() ? &runtime.observation.clock
                                                               : nullptr);

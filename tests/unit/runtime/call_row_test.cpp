@@ -1,6 +1,8 @@
 #include "runtime/adapt/call_row.hpp"
 #include "units/index.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <doctest/doctest.h>
 #include <numeric>
 
@@ -14,6 +16,7 @@ using runtime::RowedCall;
 
 namespace {
 
+const std::atomic<bool> goes_on{false};
 constexpr units::Size bcast_bytes = 65536;
 constexpr units::Size few_bytes = 64; ///< bytes
 
@@ -38,7 +41,9 @@ struct BroadcastRow {
       seen.row.push_back({seen.shape.key, bcast_bytes, true});
     }
   }
-  [[nodiscard]] CallSeconds take() const { return CallRow(seen).seconds_with(chain, seen.network); }
+  [[nodiscard]] CallSeconds take() const {
+    return CallRow(seen, goes_on).seconds_with(chain, seen.network);
+  }
 
   runtime::Observations seen;
   algorithms::Skeleton chain;
@@ -56,7 +61,7 @@ TEST_CASE("in a row a broadcast begins before the last one has ended") {
   const CallSeconds seconds = program.take();
   CHECK(seconds.call < 0.9 * program.isolated);
   CHECK(seconds.all == doctest::Approx(seconds.of_shape));
-  CHECK(CallRow(program.seen).size() == 12);
+  CHECK(CallRow(program.seen, goes_on).size() == 12);
 }
 
 TEST_CASE("a native call that its root waits for keeps it from running ahead") {
@@ -67,7 +72,7 @@ TEST_CASE("a native call that its root waits for keeps it from running ahead") {
     CHECK(seconds.call > 0.9 * program.isolated);
     CHECK(seconds.call < 1.5 * program.isolated);
     CHECK(seconds.all > seconds.of_shape);
-    CHECK(CallRow(program.seen).size() == 12);
+    CHECK(CallRow(program.seen, goes_on).size() == 12);
   }
 }
 
@@ -92,8 +97,52 @@ TEST_CASE("a planned call counts, however many native ones follow it") {
 
 TEST_CASE("calls of which the table has no plan any more are native") {
   BroadcastRow program({{key_of(Kind::gather, 0, few_bytes), few_bytes, true}});
-  CHECK(CallRow(program.seen).size() == 12);
+  CHECK(CallRow(program.seen, goes_on).size() == 12);
   CHECK(program.take().call > 0.9 * program.isolated);
   program.seen.table.entries.front().native = true;
-  CHECK(CallRow(program.seen).empty());
+  CHECK(CallRow(program.seen, goes_on).empty());
+}
+
+TEST_CASE("a row that is cancelled ends after the call that is simulated") {
+  const BroadcastRow program({});
+  std::atomic<bool> is_cancelled{false};
+  const CallRow row(program.seen, is_cancelled);
+  int calls = 0;
+  const auto count = [&](const simulator::Posts&, double) { ++calls; };
+  row.simulate(program.seen.network, row.size(), count);
+  CHECK(calls == 6);
+  row.simulate(program.seen.network, row.size(), [&](const auto&, double) {
+    ++calls;
+    is_cancelled = true;
+  });
+  CHECK(calls == 7);
+  row.simulate(program.seen.network, row.size(), count);
+  CHECK(calls == 7);
+}
+
+TEST_CASE("a row has no more calls than have so many messages, and none if one has more") {
+  for (const std::int32_t ranks : {8, 256, 520}) {
+    CAPTURE(ranks);
+    runtime::Observations seen;
+    seen.network = network::even_network(8, units::Time(1e-3), units::Rate(1e7));
+    for (std::int32_t rank = 0; rank < ranks; ++rank)
+      seen.placement.push_back(rank % 8);
+    seen.library = "mpich-4.0";
+    seen.shape = {key_of(Kind::alltoall, 0, few_bytes), few_bytes, 100};
+    const auto problem = algorithms::make_problem(seen.collective_of(seen.shape.key, few_bytes),
+                                                  seen.network, seen.placement, seen.library);
+    seen.table.entries = {{.kind = Kind::alltoall,
+                           .min_size = 1,
+                           .native = false,
+                           .skeleton = algorithms::find("pairwise").build(problem, {})}};
+    const std::size_t messages = index(ranks) * index(ranks - 1); // of a call
+    const std::size_t most = static_cast<std::size_t>(CallRow::most_messages) / messages;
+    const CallRow unknown(seen, goes_on);
+    CHECK(unknown.size() == std::min<std::size_t>(6, most));
+    seen.row.assign(12, {seen.shape.key, few_bytes, true});
+    const CallRow row(seen, goes_on);
+    CHECK(row.size() == std::min<std::size_t>(12, most));
+    CHECK(row.empty() == (most == 0));
+    CHECK(row.is_too_large() == (most == 0));
+  }
 }

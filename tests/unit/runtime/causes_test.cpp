@@ -159,6 +159,23 @@ TEST_CASE("a cause changes its pairs and its capacity, and nothing else") {
   network::validate(later);
 }
 
+TEST_CASE("a trunk to several sites keeps its capacity where one of them is slower") {
+  for (std::int32_t to = 1; to < 4; ++to) {
+    CAPTURE(to);
+    network::Network net = network::even_network(8, units::Time(1e-3), units::Rate(1e7));
+    net.sites = {{0, 1}, {2, 3}, {4, 5}, {6, 7}};
+    const units::Rate rate(2e7);
+    net.trunks.push_back({.name = "uplink", .from = {0, 1}, .to = {2, 3, 4, 5, 6, 7}});
+    net.trunks.push_back({.name = "direct", .from = {0, 1}, .to = net.sites[index(to)]});
+    for (network::Trunk& trunk : net.trunks)
+      trunk.capacity = rate;
+    const Cause sites{.what = What::sites, .from = 0, .to = to, .factor = 10};
+    const auto after = runtime::changed(net, std::vector{sites}, Quantity::bandwidth);
+    CHECK(after.trunks[0].capacity == rate);
+    CHECK(after.trunks[1].capacity.value() == rate.value() / 10);
+  }
+}
+
 TEST_CASE("a plan replaces those of one class of sizes, in any table") {
   const auto cases = test::share_of<std::uint64_t>(200, 20);
   for (std::uint64_t seed = 0; seed < cases; ++seed) {
@@ -179,13 +196,14 @@ TEST_CASE("a plan replaces those of one class of sizes, in any table") {
       }
     }
     const planner::Table old = table;
-    const runtime::RaceKey key{
-        .kind = Kind::bcast, .root = 0, .size_class = static_cast<std::uint8_t>(random() % 13)};
+    const runtime::RaceKey key =
+        runtime::key_of(Kind::bcast, 0, static_cast<units::Size>(random() % 5000));
+    const units::Size end = std::max<units::Size>(1, 2 * key.class_begin());
     planner::Entry entry{.kind = Kind::bcast, .native = false, .skeleton = {}};
     entry.times = {{.plan_ns = -1}};
     runtime::put_plan(table, key, entry);
     for (units::Size size = 0; size < 9000; ++size) {
-      const bool inside = std::bit_width(static_cast<std::uint64_t>(size)) == key.size_class;
+      const bool inside = size >= key.class_begin() && size < end;
       for (const Kind kind : {Kind::bcast, Kind::allreduce}) {
         const planner::Entry* const now = table.find(kind, 0, size);
         const planner::Entry* const before = old.find(kind, 0, size);

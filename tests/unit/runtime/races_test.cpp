@@ -26,7 +26,7 @@ using Random = std::mt19937_64;
 
 /// Which candidates a shape of call has: with the plan, a second one, or both.
 runtime::Candidates candidates_of(const RaceKey& key) {
-  return {key.size_class % 4 != 3, key.size_class % 4 >= 2};
+  return {key.band % 4 != 3, key.band % 4 >= 2};
 }
 
 /// A call of all ranks.
@@ -222,7 +222,7 @@ std::vector<Call> random_calls(Random& random, std::size_t count, std::size_t mo
         kind == Kind::allreduce || kind == Kind::barrier || kind == Kind::alltoall;
     Call call;
     if (random() % 16 != 0)
-      call.key = {.kind = kind, .root = 0, .size_class = static_cast<std::uint8_t>(shape)};
+      call.key = {.kind = kind, .root = 0, .band = static_cast<units::Size>(shape)};
     call.waits = share == 3 ? may_wait : random() % 64 < share;
     calls.push_back(call);
   }
@@ -256,7 +256,7 @@ TEST_CASE("shapes that come late race in the place of others that don't come any
   for (std::uint64_t seed = 0; seed < test::share_of<std::uint64_t>(40, 4); ++seed) {
     CAPTURE(seed);
     Random random(seed);
-    const std::vector<Call> calls = random_calls(random, 6000, 16, 1500);
+    const std::vector<Call> calls = random_calls(random, 12000, 16, 1500);
     World world(2 + random() % 4, calls, seed);
     REQUIRE(world.run());
     CHECK(world.all_alike());
@@ -419,8 +419,7 @@ TEST_CASE("a plan that becomes slow in the middle of a run loses, and returns wh
 
 TEST_CASE("a call's cost is the shortest time of a rank, or that from the root's entry to the last "
           "exit") {
-  Race race({.kind = Kind::bcast, .root = 1, .size_class = 4}, 1, {true, false}, Candidate::plan,
-            true);
+  Race race({.kind = Kind::bcast, .root = 1, .band = 4}, 1, {true, false}, Candidate::plan, true);
   CHECK(race.by_clocks());
   std::array<runtime::Share, Race::most_shares> all{}, own{};
   // Rank 0 enters early and leaves late; rank 1 is the root. A call begins each 1000 ns.
@@ -445,13 +444,13 @@ TEST_CASE("a call's cost is the shortest time of a rank, or that from the root's
 
 TEST_CASE("races that another one won before begin with it; text about them that is wrong is left "
           "out") {
-  const auto raced = runtime::parse_raced("allreduce:0:20,bcast:x:3,alltoall:0:99,,nothing:0:1,"
+  const auto raced = runtime::parse_raced("allreduce:0:524300,bcast:x:3,alltoall:0:-9,,nothing:0:1,"
                                           "bcast:3,bcast:0:20:second,bcast:0:19:third,scan:0:1:");
   REQUIRE(raced.size() == 3);
   CHECK(raced[0].race == allreduce);
   CHECK(raced[0].winner == Candidate::native);
   CHECK(raced[1].winner == Candidate::second);
-  const RaceKey bcast{.kind = Kind::bcast, .root = 0, .size_class = 20};
+  const RaceKey bcast{.kind = Kind::bcast, .root = 0, .band = 20};
   CHECK(raced[1].race == bcast);
   CHECK(Races(raced).add(allreduce, 1, {true, true}, false)->next() == Candidate::native);
   CHECK(Races(raced).add(bcast, 1, {true, true}, false)->next() == Candidate::second);

@@ -17,10 +17,10 @@ using runtime::Race;
 using runtime::RaceKey;
 using runtime::Races;
 
-inline constexpr RaceKey allreduce{
-    .kind = collective::Kind::allreduce, .root = 0, .size_class = 20};
+inline constexpr RaceKey allreduce{.kind = collective::Kind::allreduce, .root = 0, .band = 1 << 19};
 
 /// A program of one rank that calls one collective, whose candidates take what `cost` says.
+/// What is known of predictions is the same for all sizes.
 struct RacingProgram {
   using Cost = std::function<std::int64_t(Candidate, std::uint64_t call)>;
   explicit RacingProgram(Cost its_cost, runtime::Candidates its_candidates = {true, false})
@@ -31,8 +31,10 @@ struct RacingProgram {
       std::optional<EpochRecord> record;
       if (agrees)
         record = races.record(0, now_ns - last_ns, 0, facts, [](std::int64_t ns) { return ns; });
-      Race* race = races.find(allreduce);
-      if (race == nullptr) race = races.add(allreduce, 1000, candidates, false);
+      const RaceKey key =
+          size ? runtime::key_of(allreduce.kind, allreduce.root, size(made)) : allreduce;
+      Race* race = races.find(key);
+      if (race == nullptr) race = races.add(key, 1000, candidates, false);
       const Candidate candidate = race->next();
       const std::int64_t ns = cost(candidate, made);
       races.count(*race, {now_ns, now_ns + ns});
@@ -45,6 +47,7 @@ struct RacingProgram {
     }
   }
   Cost cost;
+  std::function<units::Size(std::uint64_t call)> size = nullptr; ///< null: one for all calls
   runtime::Candidates candidates;
   runtime::RaceFacts facts;
   Races races;
