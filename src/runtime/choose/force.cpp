@@ -23,7 +23,7 @@ std::pair<std::string_view, std::string_view> cut(std::string_view text, char se
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-[[noreturn]] void fail(std::string_view part, const char* expected) {
+[[noreturn]] void fail(std::string_view part, const std::string& expected) {
   throw std::invalid_argument("'" + std::string(part) + "': expected " + expected);
 }
 
@@ -55,6 +55,13 @@ std::string replace_parts(std::string_view text, char separator, Replace replace
   return result;
 }
 
+std::string algorithms_for(collective::Kind kind) {
+  std::string names;
+  for (const algorithms::Algorithm* const each : algorithms::all())
+    if (each->supports(kind)) names += (names.empty() ? "" : ", ") + std::string(each->name());
+  return names;
+}
+
 Force::Directive parse_directive(collective::Kind kind, std::string_view text) {
   auto [name, parameters] = cut(text, ':');
   Force::Directive directive;
@@ -66,7 +73,7 @@ Force::Directive parse_directive(collective::Kind kind, std::string_view text) {
   directive.algorithm = &algorithms::find(name);
   const collective::Collective any{.kind = kind, .ranks = 2};
   if (!directive.algorithm->supports(kind) && !directive.algorithm->can_do(any))
-    fail(text, "an algorithm for this collective");
+    fail(text, "an algorithm for " + std::string(to_text(kind)) + ": " + algorithms_for(kind));
   if (parameters.find(std::string(file_name) + "=") != std::string_view::npos)
     fail(parameters, "a file in the variable THALWEG_FORCE only, which rank 0 reads for all");
   directive.parameters = algorithms::parse_parameters(parameters);

@@ -48,6 +48,9 @@ TEST_CASE("what can't be forced is named") {
     CHECK(said.starts_with("THALWEG_FORCE: "));
     CHECK(said.rfind("THALWEG_FORCE") == 0); // named once
   }
+  const std::string other = thalweg::test::error_of([] { parse_force("bcast=ring"); });
+  CHECK(other.starts_with("THALWEG_FORCE: 'ring': expected an algorithm for bcast: "));
+  CHECK(other.find("binomial") != std::string::npos);
 }
 
 TEST_CASE("what a forced algorithm can't do is refused with its reason, alike on all ranks") {
