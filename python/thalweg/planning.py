@@ -184,9 +184,12 @@ def _takes_longer_than_runs(setting: Setting, program: Sequence[str]) -> bool:
     takes = wisdom.seconds_of_table(setting)
     if takes <= SHORT_PLANNING or not program:
         return False
-    runs = past_runs.same(program, len(setting.placement))
-    ran = sum((run_placement.seconds_of(run) or math.inf) * run.dilation for run in runs)
-    return 0 < ran < takes
+    ran = 0.0
+    for run in past_runs.same(program, len(setting.placement)):
+        ran += (run_placement.seconds_of(run) or math.inf) * run.dilation
+        if ran >= takes:  # No more records need be read.
+            return False
+    return ran > 0
 
 
 def _make_cache(path: Path, name: str) -> None:

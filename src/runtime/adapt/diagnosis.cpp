@@ -52,8 +52,8 @@ public:
 private:
   const Network& _network;
   algorithms::Problem _problem;
-  std::optional<CallRow>
-      _row; ///< if ranks may be in several calls at a time, and it isn't too large
+  /// If ranks may be in several calls at a time, and it isn't too large.
+  std::optional<CallRow> _row;
 };
 
 /// A plan for a shape, and how long calls take with it.

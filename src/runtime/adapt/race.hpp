@@ -77,12 +77,12 @@ struct RaceFacts {
 /// The incumbent is watched: the ranks agree on the times of some of its calls. When it is time,
 /// the others are its challengers, one in each race: the first one in turn that is expected to lose
 /// no more than 2 % of what all calls took. It is tried, three calls; then both take turns of four
-/// calls, in rounds of 16. The first call of a turn doesn't count. The challenger wins a
-/// round if its median is better by 5 %, and clearly if its times lie beyond the incumbent's. It
-/// wins the race by two clear rounds, by one where its median is better by 20 %, or by three
-/// rounds. Otherwise the incumbent stays. The next race comes after as many calls as there were
-/// before, or when the incumbent has twice been seen to take 25 % longer than it took when it won,
-/// or 20 % less; twice as many times after a race for that reason that changed nothing.
+/// calls, in rounds of 16. The first call of a turn doesn't count. The challenger wins a round if
+/// its median is better by 5 %, and clearly if its times lie beyond the incumbent's. It wins the
+/// race by two clear rounds, by one where its median is better by 20 %, or by three rounds.
+/// Otherwise the incumbent stays. The next race comes after as many calls as there were before, or
+/// when the incumbent has twice been seen to take 25 % longer than it took when it won, or 20 %
+/// less; twice as many times after a race for that reason that changed nothing.
 ///
 /// What a call costs (hazard B5 of the design: not the longest of the ranks' own times, in which
 /// late arrivals prevail): on aligned clocks, the time from the last entry that matters, or from
