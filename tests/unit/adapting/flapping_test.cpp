@@ -27,11 +27,12 @@ TEST_CASE("a link that comes and goes costs little more than the best plans for 
     story.flap_s = flap_s;
     const Run follows = run(story, Mode::follows, plans);
     const double staying = run(story, Mode::stays, plans).seconds();
-    const double avoiding = run(story, Mode::stays, plans_for(worse, shapes, calm)).seconds();
     CHECK(follows.alike);
     CHECK(follows.seconds() <= 1.05 * staying);
     // Allreduces keep their plans, where others would be better for both of the link's states.
-    if (broadcasts) CHECK(follows.seconds() <= 1.05 * std::min(staying, avoiding));
+    if (!broadcasts) return;
+    const double avoiding = run(story, Mode::stays, plans_for(worse, shapes, calm)).seconds();
+    CHECK(follows.seconds() <= 1.05 * avoiding);
   };
   try_link({sum}, 4);
   try_link({bcast}, 1);
