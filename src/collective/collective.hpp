@@ -131,6 +131,8 @@ constexpr bool root_has_blocks(Kind kind) {
   return is_rooted(kind) && info(kind).blocks == Blocks::per_rank;
 }
 constexpr bool is_prefix(Kind kind) { return info(kind).is_prefix; }
+/// Whether no rank can leave a call before all have entered it, if blocks aren't empty.
+constexpr bool synchronizes(Kind kind) { return !is_rooted(kind) && !is_prefix(kind); }
 constexpr bool is_reduction(Kind kind) { return info(kind).is_reduction; }
 
 /// The most bytes of all blocks of a collective together: 256 PiB, so that products of sizes stay

@@ -1,5 +1,6 @@
 #include "planner/judge.hpp"
 
+#include "simulator/call_sequence.hpp"
 #include "simulator/estimate.hpp"
 
 #include <algorithm>
@@ -98,6 +99,15 @@ Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& 
       return simulator::simulate(problem, skeleton, simulation, limits.memo).time;
   }
   return simulator::estimate(problem, skeleton, estimation(options, limits));
+}
+
+Time judge_in_a_row(const Problem& problem, const Skeleton& skeleton, const Limits& limits) {
+  if (collective::synchronizes(problem.collective.kind)) return Time(0);
+  const std::int64_t most = limits.preset.messages_in_a_row / simulator::calls_in_a_row;
+  if (carries_too_much(problem, skeleton) ||
+      simulator::simulated_messages(problem, skeleton, {}) > most)
+    return Time(0);
+  return simulator::time_in_a_row(problem, skeleton);
 }
 
 } // namespace thalweg::planner

@@ -50,6 +50,10 @@ PlanOptions with_preset(PlanOptions options, const Preset& preset);
 Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& options,
            const Limits& limits, Time give_up = Time::infinity());
 
+/// Returns what a call takes in a row of them, where ranks may run ahead; 0 if they may not, or if
+/// that takes too long to simulate.
+Time judge_in_a_row(const Problem& problem, const Skeleton& skeleton, const Limits& limits);
+
 /// Returns how a fidelity simulates candidates.
 [[nodiscard]] simulator::SimulationOptions
 simulation(const PlanOptions& options, const Limits& limits, simulator::Fidelity fidelity);

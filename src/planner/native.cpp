@@ -41,6 +41,14 @@ std::vector<Kind> measured_kinds(const network::Network& network, const std::str
 
 Native NativeModel::predict(const Problem& problem) {
   Native native = simulate(problem);
+  const Time by_rules = native.time;
+  scale(native, problem);
+  if (by_rules > Time(0)) native.in_a_row = native.in_a_row * (native.time / by_rules);
+  return native;
+}
+
+/// Multiplies the time by what the library was measured to differ from its rules.
+void NativeModel::scale(Native& native, const Problem& problem) {
   const Kind kind = problem.collective.kind;
   if (const auto own = factor(kind, problem.collective.size, native.algorithm)) {
     native.time = native.time * own->value;
@@ -48,7 +56,7 @@ Native NativeModel::predict(const Problem& problem) {
                                       own->spread + (is_as_measured(problem) ? 0 : elsewhere),
                                   most_uncertain);
     native.measured = is_as_measured(problem) && own->octaves == 0;
-    return native;
+    return;
   }
   double sum = 0;
   const std::vector<Kind> others = measured_kinds(_network, _options.library);
@@ -57,7 +65,6 @@ Native NativeModel::predict(const Problem& problem) {
   if (!others.empty())
     native.time = native.time * std::exp(sum / static_cast<double>(others.size()));
   native.uncertainty = others.empty() ? by_rules_alone : by_others;
-  return native;
 }
 
 /// Begins with the shortest estimate, so that the others are given up sooner.
@@ -74,9 +81,23 @@ Native NativeModel::simulate(const Problem& problem) const {
   Native best;
   for (const Chosen& each : chosen) {
     const Time found = time(each.parts, best.algorithm.empty() ? Time::infinity() : best.time);
-    if (best.algorithm.empty() || found < best.time) best = {each.name, found};
+    if (!best.algorithm.empty() && !(found < best.time)) continue;
+    best.algorithm = each.name;
+    best.time = found;
+    best.in_a_row = in_a_row(each.parts);
   }
   return best;
+}
+
+/// Phases follow each other, and the leaders of the hosts take part in all of them.
+Time NativeModel::in_a_row(const std::vector<Part>& parts) const {
+  Time sum{};
+  for (const Part& part : parts) {
+    const Time each = judge_in_a_row(part.problem, part.skeleton, _limits);
+    if (!(each > Time(0))) return Time(0);
+    sum = sum + each;
+  }
+  return sum;
 }
 
 std::vector<NativeModel::Part> NativeModel::parts(const Problem& problem,

@@ -59,11 +59,14 @@ private:
   };
 
   [[nodiscard]] Native simulate(const Problem& problem) const;
+  void scale(Native& native, const Problem& problem);
   [[nodiscard]] std::vector<Part> parts(const Problem& problem,
                                         const NativeAlgorithm& algorithm) const;
   [[nodiscard]] Time estimate(const std::vector<Part>& parts) const;
   /// @param give_up the time after which it may be infinite
   [[nodiscard]] Time time(const std::vector<Part>& parts, Time give_up) const;
+  /// Returns Native::in_a_row by the rules alone.
+  [[nodiscard]] Time in_a_row(const std::vector<Part>& parts) const;
   /// Returns what `algorithm` differs by, or if it wasn't measured any; nothing if the collective
   /// wasn't.
   [[nodiscard]] std::optional<Factor> factor(Kind kind, Size size,

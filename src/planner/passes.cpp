@@ -29,6 +29,10 @@ constexpr std::size_t search_starts = 3;
 /// How much longer than the chosen plan another one may be predicted to take to race with it:
 /// predictions of one program's calls are off by up to a fifth.
 constexpr double second_margin = 1.25;
+/// How much longer a call may be predicted to take by a plan than by native, in a row of calls.
+constexpr double most_loss_in_a_row = 1.05;
+/// Candidates that are tried in a row of calls, if the best one loses more there.
+constexpr std::size_t most_in_a_row = 5;
 /// How many messages are simulated per second of PlanOptions::budget.
 constexpr double messages_per_second = 1e6;
 /// The most messages of a segment that is replayed.
@@ -51,6 +55,11 @@ std::string to_text(const Candidate& candidate) {
   if (candidate.window != candidate.parameters.window)
     text += ", window " + std::to_string(candidate.window);
   return text;
+}
+
+std::string not_faster(const Candidate& candidate) {
+  return to_text(candidate) + " isn't predicted to be 5 % faster beyond the uncertainty" +
+         (candidate.time() ? " (" + units::to_text(*candidate.time()) + ")" : "");
 }
 
 PassTime timed(const char* name, const std::function<void()>& body) {
@@ -234,15 +243,48 @@ void Passes::choose() {
             ? "no candidate sends each block straight from the rank that has it to the one "
               "that needs it, and only these two know its size"
             : "no algorithm can do it");
-  } else if (_options.force.empty() && is_enabled("native") &&
-             !(_entrants[best].seconds() <= native().to_beat().value())) {
-    const Candidate& candidate = _entrants[best].candidate;
-    choose_native(to_text(candidate) + " isn't predicted to be 5 % faster beyond the uncertainty" +
-                  (candidate.time() ? " (" + units::to_text(*candidate.time()) + ")" : ""));
-  } else {
+  } else if (!_options.force.empty() || !is_enabled("native")) {
     choose(_entrants[best]);
+  } else {
+    choose_against_native(best);
   }
   explain();
+}
+
+/// Chooses the best candidate if it is faster than native. Where ranks may run ahead, calls in a
+/// row can be slower by it than by native; then the candidate with the least product of both times
+/// counts, or native.
+void Passes::choose_against_native(std::size_t best) {
+  const auto is_faster = [&](const Entrant& entrant) {
+    return entrant.seconds() <= native().to_beat().value();
+  };
+  Entrant& favourite = _entrants[best];
+  if (!is_faster(favourite)) return choose_native(not_faster(favourite.candidate));
+  find_in_a_row(favourite);
+  if (favourite.in_a_row <= most_loss_in_a_row * native().in_a_row) return choose(favourite);
+  const Entrant* least = nullptr;
+  for (std::size_t i = 0; i < std::min(_entrants.size(), most_in_a_row); ++i) {
+    Entrant& entrant = _entrants[i];
+    if (!is_faster(entrant)) break;
+    find_in_a_row(entrant);
+    if (entrant.in_a_row > Time(0) && (least == nullptr || entrant.product() < least->product()))
+      least = &entrant;
+  }
+  if (least != nullptr && least->product() <= native().time.value() * native().in_a_row.value())
+    return choose(*least);
+  choose_native(to_text(favourite.candidate) + " loses more" + in_a_row(favourite) +
+                " than it gains in a single one");
+}
+
+void Passes::find_in_a_row(Entrant& entrant) const {
+  if (native().in_a_row > Time(0))
+    entrant.in_a_row = judge_in_a_row(_problem, entrant.skeleton, _limits);
+}
+
+/// " in a row of calls (2 us each, native 1 us)"
+std::string Passes::in_a_row(const Entrant& entrant) const {
+  return " in a row of calls (" + units::to_text(entrant.in_a_row) + " each, native " +
+         units::to_text(native().in_a_row) + ")";
 }
 
 void Passes::choose_native(const std::string& why) {
@@ -264,6 +306,7 @@ std::string Passes::describe(const Entrant& best) const {
               " (" + bound.reason + ")";
   }
   if (is_enabled("native")) text += "; " + to_text(_explanation.plan.native);
+  if (best.in_a_row > Time(0)) text += ";" + in_a_row(best);
   if (is_beyond_runtime(best))
     text += "; the runtime can't execute it, since only its two ends know the size of a block";
   else if (hides_sizes())

@@ -43,7 +43,10 @@ private:
     bool too_large = false;  ///< for the simulation it was meant for
     bool is_guessed = false; ///< its time, by the last simulation
     bool is_confirmed = false;
+    Time in_a_row{}; ///< by judge_in_a_row(), where it is compared with native's
     [[nodiscard]] double seconds() const;
+    /// Seconds of a single call times those of one in a row.
+    [[nodiscard]] double product() const { return seconds() * in_a_row.value(); }
     [[nodiscard]] bool is(const Choice* choice) const;
   };
 
@@ -87,6 +90,8 @@ private:
   void predict_native();
   void find_bound();
   void choose();
+  void choose_against_native(std::size_t best);
+  void find_in_a_row(Entrant& entrant) const;
   void choose_native(const std::string& why);
   void choose(const Entrant& entrant);
   [[nodiscard]] Native& native() { return _explanation.plan.native; }
@@ -94,6 +99,7 @@ private:
   void verify();
   void explain();
   [[nodiscard]] std::string describe(const Entrant& best) const;
+  [[nodiscard]] std::string in_a_row(const Entrant& entrant) const;
   [[nodiscard]] std::string nothing_to_plan() const;
 
   Problem _problem;

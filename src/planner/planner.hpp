@@ -26,7 +26,9 @@
 /// - confirm: without guessing how long pipelines go on, the candidate to choose;
 /// - search: at effort `patient` only: local changes of the best of a few algorithms;
 /// - native: what the MPI library's own collective is predicted to take;
-/// - choose: the shortest predicted time if it is at most Native::to_beat(), else native;
+/// - choose: the shortest predicted time if it is at most Native::to_beat(), else native; where
+/// ranks
+///   may run ahead, of those that don't lose more in a row of calls than they gain in a single one;
 /// - verify: replays a segment of the chosen schedule, unless it has so many messages or chunks
 ///   that they might not fit into memory, which Plan::reason says then.
 ///
@@ -87,6 +89,10 @@ struct Native {
   /// the same network. What a prediction gets wrong of both alike doesn't count.
   double uncertainty = 0;
   bool measured = false; ///< the time itself was measured
+  /// What a call takes where ranks make several in a row and may run ahead
+  /// (simulator::time_in_a_row()), by the library's rules, times what `time` differs from them. 0:
+  /// not known, or the collective synchronises the ranks.
+  Time in_a_row{};
 
   /// The longest predicted time with which a plan is chosen instead: 5 % less, beyond the
   /// uncertainty.
@@ -96,7 +102,7 @@ struct Native {
     using units::Field;
     return std::tuple{Field("algorithm", &Native::algorithm), Field("time", &Native::time),
                       Field("uncertainty", &Native::uncertainty),
-                      Field("measured", &Native::measured)};
+                      Field("measured", &Native::measured), Field("in_a_row", &Native::in_a_row)};
   }
 };
 

@@ -15,6 +15,7 @@ Preset plan_preset(Effort effort, std::size_t ranks) {
   preset.searches = false;
   preset.simulates = false;
   preset.estimate_messages = 1000;
+  preset.messages_in_a_row = 1500;
   preset.only_quick_builds = true;
   preset.tree_blocks = std::int64_t{1} << 28;
   preset.parameters = ranks <= 128 ? 2 : 1;

@@ -45,6 +45,8 @@ struct Preset {
   /// A candidate is given up when its simulation takes this many times as long as the best; by fast
   /// it may take as long as a rival.
   double give_up = std::numeric_limits<double>::infinity();
+  /// The most messages that calls in a row have together which are simulated.
+  std::int64_t messages_in_a_row = 16'000;
   /// Nothing more is simulated when a candidate takes at most this many times the bound.
   double enough = 1.005;
   /// The best candidate of an algorithm is simulated by fluid if fast finds it to take at most this

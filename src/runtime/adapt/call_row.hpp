@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/adapt/diagnosis.hpp"
-#include "simulator/posts.hpp"
+#include "simulator/call_sequence.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -79,8 +79,8 @@ private:
   void add(Call call, bool is_planned);
   void drop_first_calls();
   const Native& native_of(const RowedCall& called);
-  static double entry_of(const algorithms::Problem& problem, collective::Rank rank) {
-    return problem.entries.empty() ? 0 : problem.entries[index(rank)].value();
+  static double entry_of(const simulator::CallSequence& calls, collective::Rank rank) {
+    return calls.entries().empty() ? 0 : calls.entries()[index(rank)].value();
   }
 
   template <class Visit>
@@ -90,28 +90,20 @@ private:
     const std::size_t simulated = std::min(most, size());
     const std::size_t begin = _planned[size() - simulated];
     const std::size_t counted = _planned[size() - (simulated + 1) / 2];
-    std::vector<units::Time> entries;
-    simulator::Traffic traffic;
+    simulator::CallSequence calls;
     double last = 0, last_of_shape = 0; // when the call before, and of the shape, ended
     for (std::size_t i = begin; i < _calls.size() && !_is_cancelled; ++i) {
       const Call& call = _calls[i];
-      algorithms::Problem problem =
-          algorithms::make_problem(call.collective, network, _seen.placement, _seen.library);
-      problem.entries = std::move(entries);
-      simulator::Posts posts = simulator::simulate_posts(
-          problem, call.is_of_class && plan != nullptr ? *plan : *call.plan,
-          simulator::Fidelity::fast, &traffic);
-      const auto [first, end] = std::ranges::minmax(posts.exits);
       const bool begins_at_root = collective::begins_at_root(call.collective.kind);
-      const double began = begins_at_root ? entry_of(problem, call.collective.root) : last;
+      const double began = begins_at_root ? entry_of(calls, call.collective.root) : last;
+      const simulator::Posts posts = calls.next(
+          algorithms::make_problem(call.collective, network, _seen.placement, _seen.library),
+          call.is_of_class && plan != nullptr ? *plan : *call.plan);
+      const auto [first, end] = std::ranges::minmax(posts.exits);
       if (i >= counted)
         visit(call, posts, {end.value() - std::max(began, last_of_shape), end.value() - last});
       last = end.value() - first.value();
       last_of_shape = (call.is_meant ? end.value() : last_of_shape) - first.value();
-      traffic.rebase(first.value());
-      entries = std::move(posts.exits);
-      for (units::Time& entry : entries)
-        entry = entry - first;
     }
   }
 

@@ -20,8 +20,7 @@ constexpr std::int64_t clock_share = 10;             ///< an error may be a tent
 
 } // namespace
 
-/// Elsewhere no rank leaves before all have entered.
-bool Race::needs_clocks() const { return is_rooted(_key.kind) || is_prefix(_key.kind); }
+bool Race::needs_clocks() const { return !collective::synchronizes(_key.kind); }
 
 Candidate Race::next() const {
   if (_phase == Phase::stopped) return _candidates.planned();

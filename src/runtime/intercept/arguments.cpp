@@ -304,7 +304,7 @@ bool has_bytes(const Side& side) { return side.count > 0 && size_of(side.type) >
 
 bool waits_for_all(const Call& call) {
   if (call.kind == Kind::barrier) return true;
-  if (is_rooted(call.kind) || is_prefix(call.kind)) return false;
+  if (!collective::synchronizes(call.kind)) return false;
   if (call.kind == Kind::alltoall && call.is_uneven()) return false;
   if (!call.is_uneven()) return has_bytes(call.receive);
   if (size_of(call.receive.type) == 0) return false;

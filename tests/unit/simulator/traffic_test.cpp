@@ -1,6 +1,5 @@
 #include "network/network.hpp"
-#include "simulator/posts.hpp"
-#include "simulator/traffic.hpp"
+#include "simulator/call_sequence.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -14,7 +13,6 @@
 using namespace thalweg;
 using simulator::Occupancy;
 using simulator::Posts;
-using simulator::Traffic;
 
 TEST_CASE("a port is used where it is free") {
   Occupancy port;
@@ -72,18 +70,14 @@ double period(const network::Network& net, const std::string& algorithm, units::
   algorithms::Problem problem = algorithms::make_problem(bcast, net, placement, "");
   problem.cost.eager_limit = size;
   const algorithms::Skeleton skeleton = algorithms::find(algorithm).build(problem, {});
-  Traffic traffic;
+  simulator::CallSequence sequence;
   double now = 0, middle = 0;
   for (int call = 0; call < calls; ++call) {
-    Posts posts = simulator::simulate_posts(problem, skeleton, simulator::Fidelity::fast, &traffic);
+    const Posts posts = sequence.next(problem, skeleton);
     const auto [first, last] = std::ranges::minmax(posts.exits);
     if (call == calls / 2) middle = now + last.value();
     if (call == calls - 1) return (now + last.value() - middle) / (calls - 1 - calls / 2);
     now += first.value();
-    traffic.rebase(first.value());
-    for (units::Time& exit : posts.exits)
-      exit = exit - first;
-    problem.entries = std::move(posts.exits);
   }
   return 0;
 }
@@ -109,4 +103,23 @@ TEST_CASE("calls in a row take no less than their busiest port or connection") {
       CHECK(found <= 1.5 * 10 * static_cast<double>(size) / rate);
     }
   }
+}
+
+TEST_CASE("ranks that must wait for each other take as long in a row as once") {
+  const network::Network net = network::even_network(6, units::Time(1e-3), units::Rate::infinity());
+  network::Placement placement(index(net.size()));
+  std::iota(placement.begin(), placement.end(), 0);
+  const auto times = [&](collective::Kind kind, const std::string& algorithm) {
+    const algorithms::Problem problem =
+        algorithms::make_problem({.kind = kind, .ranks = 6, .size = 8}, net, placement, "");
+    const algorithms::Skeleton skeleton = algorithms::find(algorithm).build(problem, {});
+    return std::pair(simulator::simulate(problem, skeleton).time,
+                     simulator::time_in_a_row(problem, skeleton));
+  };
+  const auto [once, each] = times(collective::Kind::allreduce, "recursive-doubling");
+  CHECK(each / once == doctest::Approx(1));
+  // A chain of five hops. Its first rank never waits.
+  const auto [scan_once, scan_each] = times(collective::Kind::scan, "linear-scan");
+  CHECK(scan_once.value() >= 5e-3);
+  CHECK(scan_each.value() < 1e-3);
 }
