@@ -170,15 +170,17 @@ void bind_mapping(nb::module_& module) {
       nb::call_guard<nb::gil_scoped_release>());
   m.def(
       "planned_costs",
-      [](const Network& network, const Setting& setting, const std::vector<Placement>& placements) {
+      [](const Network& network, const Setting& setting, const std::vector<Placement>& placements,
+         const std::string& native) {
         const Problem problem = setting.of(network);
         validate(problem);
         for (const Placement& each : placements)
           check(problem, each);
-        PlannedCosts found = planned_costs(problem, placements);
+        PlannedCosts found = planned_costs(problem, placements, native);
         return std::pair(std::move(found.costs), found.calls);
       },
-      "network"_a, "setting"_a, "placements"_a, nb::call_guard<nb::gil_scoped_release>());
+      "network"_a, "setting"_a, "placements"_a, "native"_a,
+      nb::call_guard<nb::gil_scoped_release>());
   m.def(
       "cost",
       [](const Network& network, const Setting& setting, const Placement& placement) {
