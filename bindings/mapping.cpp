@@ -163,10 +163,13 @@ void bind_mapping(nb::module_& module) {
   m.def(
       "finalists",
       [](const Network& network, const Setting& setting, const std::string& method,
-         std::uint64_t seed, std::optional<std::int64_t> moves, std::size_t most) {
-        return finalists(setting.of(network), {named<Method>(method), seed, moves}, most);
+         std::uint64_t seed, std::optional<std::int64_t> moves, std::size_t most,
+         const std::string& native) {
+        MapOptions options{named<Method>(method), seed, moves};
+        options.native = native;
+        return finalists(setting.of(network), options, most);
       },
-      "network"_a, "setting"_a, "method"_a, "seed"_a, "moves"_a, "most"_a,
+      "network"_a, "setting"_a, "method"_a, "seed"_a, "moves"_a, "most"_a, "native"_a,
       nb::call_guard<nb::gil_scoped_release>());
   m.def(
       "planned_costs",

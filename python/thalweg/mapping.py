@@ -132,7 +132,8 @@ def place(
     migration: seconds for each rank that isn't where `previous` has it. order: the hosts with slots
     as the launcher has them, which `block` and `interleave` follow; usually the network's.
     native: for a program that runs without plans, its MPI library, "openmpi-4.1" or another that
-    `thalweg plan --library` takes: finalists are compared by what is predicted of its collectives.
+    `thalweg plan --library` takes: its collectives count as the messages that they consist of, and
+    finalists are compared by what is predicted of them.
     Deterministic by seed. `thalweg` never costs more than any other method with the same seed and
     moves, by the cost that decides: with collectives planned, as far as their ranks are few enough
     (src/mapping/planned.hpp), else by the estimate. On more than 2,000 hosts of several sites that
@@ -143,11 +144,11 @@ def place(
     if not 0 <= seed < 2**64:
         raise UserError(f"seed {short(str(seed))}: must be from 0 to 2^64 - 1")
     setting = _setting(network, matrix, slots, calls, cost, pinned, previous, migration, order)
-    found = _core.finalists(network, setting, method, seed, moves, finalists)
+    found = _core.finalists(network, setting, method, seed, moves, finalists, native)
     if usual is None:
         if method != "thalweg" or not calls or finalists < 2:
             return _mapping(network, setting, found[0], method)
-        (usual,) = _core.finalists(network, setting, "block", seed, moves, 1)
+        (usual,) = _core.finalists(network, setting, "block", seed, moves, 1, native)
     found = [list(usual), *(each for each in found if each != list(usual))]
     costs, calls_planned = _core.planned_costs(network, setting, found, native)
     _, best = min((each.total, at) for at, each in enumerate(costs) if each)

@@ -100,6 +100,7 @@ def finalists(
     seed: int,
     moves: int | None,
     most: int,
+    native: str,
 ) -> list[list[int]]: ...
 def planned_costs(
     network: Network, setting: Setting, placements: Sequence[Sequence[int]], native: str
