@@ -87,20 +87,26 @@ double NativeCalls::seconds(const Placement& placement) {
   return sum;
 }
 
-Problem with_native_messages(Problem problem, const std::string& library) {
-  if (library.empty()) return problem;
-  std::vector<Traffic> entries = problem.communication.entries();
+NativeMessages native_messages(const Problem& problem, const std::string& library) {
   const Placement any = block(problem);
-  std::vector<Call> others;
-  for (Call& call : problem.calls) {
+  NativeMessages found;
+  for (const Call& call : problem.calls) {
     const auto messages = messages_of(on_ranks(problem, call, any), call, library);
     if (messages)
-      entries.insert(entries.end(), messages->begin(), messages->end());
+      found.entries.insert(found.entries.end(), messages->begin(), messages->end());
     else
-      others.push_back(std::move(call));
+      found.others.push_back(call);
   }
-  problem.calls = std::move(others);
-  problem.communication = Communication(problem.ranks(), std::move(entries));
+  return found;
+}
+
+Problem with_native_messages(Problem problem, const std::string& library) {
+  if (library.empty()) return problem;
+  NativeMessages found = native_messages(problem, library);
+  const std::vector<Traffic> own = problem.communication.entries();
+  found.entries.insert(found.entries.end(), own.begin(), own.end());
+  problem.calls = std::move(found.others);
+  problem.communication = Communication(problem.ranks(), std::move(found.entries));
   return problem;
 }
 

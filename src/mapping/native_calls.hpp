@@ -31,10 +31,20 @@ private:
   std::vector<Call> _calls;
 };
 
+/// Calls as the messages that they consist of.
+struct NativeMessages {
+  std::vector<Traffic> entries; ///< those of an algorithm's n-th round are of phase n
+  /// Those whose ranks the library groups by hosts, and those of more rounds than phases, in which
+  /// most ranks reach most others.
+  std::vector<Call> others;
+};
+
+/// Returns the messages of a library's own collectives.
+NativeMessages native_messages(const Problem& problem, const std::string& library);
+
 /// Returns the problem of a program that runs without plans, with the messages of the library's own
-/// collectives in its matrix instead of the calls, for a search: those of an algorithm's n-th round
-/// are of phase n, beside the program's. Calls stay whose ranks the library groups by hosts, and
-/// those of more rounds than phases, in which most ranks reach most others.
+/// collectives in its matrix instead of the calls, for a search: each round beside the program's
+/// phase of its number.
 /// @param library empty: the program runs with plans, and the problem stays
 Problem with_native_messages(Problem problem, const std::string& library);
 
