@@ -246,7 +246,12 @@ def _place(net: Network, program: Program, native: str) -> dict[str, Placed]:
     silent = not program.matrix.nbytes.any()
     placed = {
         method: mapping.place(
-            net, program.matrix, _slots(net), calls=program.calls, method=method, native=native
+            net,
+            program.matrix,
+            _slots(net),
+            calls=program.calls,
+            method=method,
+            native=native if method == "thalweg" else "",  # others know messages only
         )
         for method in compared
         if not (silent and method == "scotch")
