@@ -61,9 +61,9 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-patterns::Kernel find(const std::string& name) {
+const patterns::Named& find(const std::string& name) {
   for (const patterns::Named& each : patterns::kernels)
-    if (name == each.name) return each.run;
+    if (name == each.name) return each;
   throw std::invalid_argument("unknown kernel " + name);
 }
 
@@ -92,7 +92,12 @@ std::vector<MPI_Comm> communicators(const std::string& path) {
 class Turns {
 public:
   explicit Turns(const Options& options)
-      : _options(options), _run(find(options.kernel)), _orders(communicators(options.orders)) {
+      : _options(options), _orders(communicators(options.orders)) {
+    const patterns::Named& kernel = find(options.kernel);
+    for (const MPI_Comm order : _orders) {
+      ordered = order;
+      _kernels.push_back(kernel.make(options.size));
+    }
     MPI_Comm_rank(launched, &_rank);
     if (_rank != 0) return;
     _lab = std::make_unique<LabControl>();
@@ -102,9 +107,9 @@ public:
   /// Returns whether all results were right. Collective.
   bool run() {
     bool right = true;
-    for (const MPI_Comm order : _orders) {
-      ordered = order;
-      right = check() && right;
+    for (std::size_t order = 0; order < _orders.size(); ++order) {
+      ordered = _orders[order];
+      right = check(order) && right;
     }
     const double begin = example::now();
     for (int round = 0; round < _options.rounds && is_within(begin); ++round)
@@ -117,8 +122,8 @@ public:
   }
 
 private:
-  bool check() {
-    const int own = _run(_options.size, true).right ? 1 : 0;
+  bool check(std::size_t order) const {
+    const int own = _kernels[order](true).right ? 1 : 0;
     int all = 0;
     MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, launched);
     return all != 0;
@@ -135,7 +140,7 @@ private:
     MPI_Barrier(launched);
     const double begin = example::now();
     for (int time = 0; time < _options.repeat; ++time)
-      _run(_options.size, false);
+      _kernels[order](false);
     const double own = example::now() - begin;
     double longest = 0;
     MPI_Reduce(&own, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, launched);
@@ -146,8 +151,8 @@ private:
   }
 
   const Options& _options;
-  patterns::Kernel _run;
   std::vector<MPI_Comm> _orders;
+  std::vector<patterns::Kernel> _kernels; ///< by order
   int _rank = 0;
   std::unique_ptr<LabControl> _lab;
   std::ofstream _file;

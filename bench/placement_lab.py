@@ -118,7 +118,8 @@ def _measure(
     except LaunchFailedError as failure:
         console.print(f"[yellow]{name}: {failure}[/yellow]")
         return
-    placed = _place(net, program)
+    native = "" if kernel.calls_collectives else build.name
+    placed = _place(net, program, native)
     try:
         if kernel.is_pattern:
             samples = _in_one_launch(session, build, net, kernel, placed, repetitions)
@@ -127,8 +128,12 @@ def _measure(
     except LaunchFailedError as failure:
         console.print(f"[yellow]{name}: {failure}[/yellow]")
         return
-    facts = {"dilation": session.dilation, "wanted": repetitions, **_facts(placed)}
-    facts["stale"] = _stale(labels, program, net)
+    facts = {
+        "dilation": session.dilation,
+        "wanted": repetitions,
+        **_facts(net, program, placed, native),
+    }
+    facts["stale"] = _stale(labels, program, net, native)
     page.add(labels, facts, samples)
 
 
@@ -195,22 +200,30 @@ def _in_launches(
     return samples
 
 
-def _facts(placed: Mapping[str, Placed]) -> dict[str, Any]:
+def _facts(
+    net: Network, program: Program, placed: Mapping[str, Placed], native: str
+) -> dict[str, Any]:
     return {
-        "cost": {method: each.cost.total for method, each in placed.items()},
+        "cost": {
+            method: _cost(net, program, each.placement, native) for method, each in placed.items()
+        },
         "between": {method: each.traffic.inter_host for method, each in placed.items()},
         "comm_time": {method: each.traffic.comm_time for method, each in placed.items()},
     }
 
 
-def _stale(labels: Mapping[str, Any], program: Program, net: Network) -> float:
+def _cost(net: Network, program: Program, placement: Sequence[int], native: str) -> float:
+    return mapping.cost_of(net, program.matrix, placement, calls=program.calls, native=native).total
+
+
+def _stale(labels: Mapping[str, Any], program: Program, net: Network, native: str) -> float:
     """Returns the cost now of the placement for the other time of the day."""
     (other,) = (time for time in uneven.times_of_day if time != labels["time"])
     then = uneven.network(labels["scenario"], other)
     names = [host.name for host in net.hosts]
-    found = mapping.place(then, program.matrix, _slots(then), calls=program.calls)
+    found = mapping.place(then, program.matrix, _slots(then), calls=program.calls, native=native)
     now = [names.index(then.hosts[host].name) for host in found.placement]
-    return mapping.cost_of(net, program.matrix, now, calls=program.calls).total
+    return _cost(net, program, now, native)
 
 
 def _slots(net: Network) -> list[int]:
@@ -226,17 +239,25 @@ def _record(session: Session, build: Build, kernel: Kernel) -> Program:
     return matrices.read(folder)
 
 
-def _place(net: Network, program: Program) -> dict[str, Placed]:
-    """Returns the placements that are compared. The launcher's order stays as in `thalweg run`;
-    Scotch is left out where ranks exchange no messages, which it can't map."""
+def _place(net: Network, program: Program, native: str) -> dict[str, Placed]:
+    """Returns the placements that are compared, of a program that runs without plans with this
+    library's own collectives, or with plans if it is empty. The launcher's order stays as in
+    `thalweg run`; Scotch is left out where ranks exchange no messages, which it can't map."""
     silent = not program.matrix.nbytes.any()
     placed = {
-        method: mapping.place(net, program.matrix, _slots(net), calls=program.calls, method=method)
+        method: mapping.place(
+            net,
+            program.matrix,
+            _slots(net),
+            calls=program.calls,
+            method=method,
+            native=native if method == "thalweg" else "",  # others know messages only
+        )
         for method in compared
         if not (silent and method == "scotch")
     }
     found = placed["thalweg"]
-    usual = found.usual or placed["block"]  # by the same measure: with collectives planned, if any
+    usual = found.usual or placed["block"]  # by the same measure: with collectives, if any
     if not run_placement.saves_enough(usual.total, found.total):
         placed["thalweg"] = placed["block"]
     return placed

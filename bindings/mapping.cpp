@@ -163,22 +163,27 @@ void bind_mapping(nb::module_& module) {
   m.def(
       "finalists",
       [](const Network& network, const Setting& setting, const std::string& method,
-         std::uint64_t seed, std::optional<std::int64_t> moves, std::size_t most) {
-        return finalists(setting.of(network), {named<Method>(method), seed, moves}, most);
+         std::uint64_t seed, std::optional<std::int64_t> moves, std::size_t most,
+         const std::string& native) {
+        MapOptions options{named<Method>(method), seed, moves};
+        options.native = native;
+        return finalists(setting.of(network), options, most);
       },
-      "network"_a, "setting"_a, "method"_a, "seed"_a, "moves"_a, "most"_a,
+      "network"_a, "setting"_a, "method"_a, "seed"_a, "moves"_a, "most"_a, "native"_a,
       nb::call_guard<nb::gil_scoped_release>());
   m.def(
       "planned_costs",
-      [](const Network& network, const Setting& setting, const std::vector<Placement>& placements) {
+      [](const Network& network, const Setting& setting, const std::vector<Placement>& placements,
+         const std::string& native) {
         const Problem problem = setting.of(network);
         validate(problem);
         for (const Placement& each : placements)
           check(problem, each);
-        PlannedCosts found = planned_costs(problem, placements);
+        PlannedCosts found = planned_costs(problem, placements, native);
         return std::pair(std::move(found.costs), found.calls);
       },
-      "network"_a, "setting"_a, "placements"_a, nb::call_guard<nb::gil_scoped_release>());
+      "network"_a, "setting"_a, "placements"_a, "native"_a,
+      nb::call_guard<nb::gil_scoped_release>());
   m.def(
       "cost",
       [](const Network& network, const Setting& setting, const Placement& placement) {

@@ -10,6 +10,7 @@
 
 namespace {
 
+using patterns::Kernel;
 using patterns::kernels;
 using patterns::Named;
 using patterns::Result;
@@ -56,14 +57,15 @@ Options parse(int argc, char** argv) {
 /// Runs a kernel and says what came out; returns whether it is right on all ranks. Collective.
 bool run(const Named& kernel, const Options& options) {
   const int size = options.size > 0 ? options.size : kernel.usual;
-  const Result checked = kernel.run(size, true);
+  const Kernel compute = kernel.make(size);
+  const Result checked = compute(true);
   const int right = checked.right ? 1 : 0;
   int all_right = 0;
   MPI_Allreduce(&right, &all_right, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   MPI_Barrier(MPI_COMM_WORLD);
   const double begin = example::now();
   for (int time = 0; time < options.repeat; ++time)
-    kernel.run(size, false);
+    compute(false);
   const double seconds = example::now() - begin;
   if (example::rank_of_world() == 0) {
     std::printf("%s on %d ranks: %.6f, %s\n", kernel.name, example::size_of_world(), checked.value,

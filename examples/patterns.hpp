@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <vector>
 
 namespace patterns {
@@ -14,8 +16,9 @@ struct Result {
   bool right = true; ///< on this rank, beside the serial result, if that was checked
 };
 
-/// Computes something of this size with all ranks, and compares it if `check`. Collective.
-using Kernel = Result (*)(int size, bool check);
+/// Computes something with all ranks, as often as it is called, and compares it if `check`.
+/// Collective.
+using Kernel = std::function<Result(bool check)>;
 
 using Values = std::vector<double>;
 

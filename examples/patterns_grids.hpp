@@ -13,7 +13,7 @@ namespace patterns {
 /// pieces, and those of a row add theirs up and scatter them.
 class ConjugateGradients {
 public:
-  explicit ConjugateGradients(int unknowns) : _unknowns(unknowns), _grid(true) {}
+  ConjugateGradients(const Grid<2>& grid, int unknowns) : _unknowns(unknowns), _grid(grid) {}
 
   /// Solves for a known solution; returns the solution's sum.
   Result solve() {
@@ -94,15 +94,19 @@ private:
   }
 
   int _unknowns;
-  Grid<2> _grid;
+  const Grid<2>& _grid;
 };
 
-inline Result cg(int size, bool /*check*/) { return ConjugateGradients(size).solve(); }
+inline Kernel cg(int size) {
+  return [size, grid = std::make_shared<Grid<2>>(true)](bool /*check*/) {
+    return ConjugateGradients(*grid, size).solve();
+  };
+}
 
 /// Multigrid for u - 0.1 Δu = f in a periodic box. Each rank has a cube, on every level.
 class Multigrid {
 public:
-  explicit Multigrid(int side) : _grid(true) {
+  Multigrid(const Grid<3>& grid, int side) : _grid(grid) {
     if (side < 2 || (side & (side - 1)) != 0)
       throw std::invalid_argument("mg needs a --size that is a power of two from 2 on");
     for (int cells = side, width = 1; cells >= 1; cells /= 2, width *= 2)
@@ -229,10 +233,14 @@ private:
     smooth(level, 2);
   }
 
-  Grid<3> _grid;
+  const Grid<3>& _grid;
   std::vector<Level> _levels;
 };
 
-inline Result mg(int size, bool /*check*/) { return Multigrid(size).solve(); }
+inline Kernel mg(int size) {
+  return [size, grid = std::make_shared<Grid<3>>(true)](bool /*check*/) {
+    return Multigrid(*grid, size).solve();
+  };
+}
 
 } // namespace patterns

@@ -11,7 +11,9 @@ namespace patterns {
 
 struct Named {
   const char* name;
-  Kernel run;
+  /// Makes the kernel of a size, with the communicators that it needs: programs make them once, and
+  /// all ranks agree several times on each. Collective.
+  Kernel (*make)(int size);
   int usual, largest; ///< sizes
 };
 constexpr std::array<Named, 7> kernels{{{"cg", cg, 360, 100'000},

@@ -12,9 +12,9 @@ namespace patterns {
 /// Ranks have columns of a box; each of its planes begins when the neighbours' are there.
 class Wavefront {
 public:
-  explicit Wavefront(int side)
-      : _side(side), _grid(false), _x(part_of(side, _grid.place(0), _grid.side(0))),
-        _y(part_of(side, _grid.place(1), _grid.side(1))) {}
+  Wavefront(const Grid<2>& grid, int side)
+      : _side(side), _grid(grid), _x(part_of(side, grid.place(0), grid.side(0))),
+        _y(part_of(side, grid.place(1), grid.side(1))) {}
 
   /// Returns the sum of the last plane.
   [[nodiscard]] Result solve(bool check) const {
@@ -98,11 +98,15 @@ private:
   }
 
   int _side;
-  Grid<2> _grid;
+  const Grid<2>& _grid;
   Range _x, _y; ///< of this rank
 };
 
-inline Result lu(int size, bool check) { return Wavefront(size).solve(check); }
+inline Kernel lu(int size) {
+  return [size, grid = std::make_shared<Grid<2>>(false)](bool check) {
+    return Wavefront(*grid, size).solve(check);
+  };
+}
 
 /// Sweeps along each direction of a cube, there and back, as BT and SP do: the cube is cut into q
 /// slices in each direction, and each of q² ranks has q cells of it such that it has one in each
@@ -228,6 +232,8 @@ private:
   std::vector<Cell> _cells;
 };
 
-inline Result bt(int size, bool check) { return Multipartition(size).solve(check); }
+inline Kernel bt(int size) {
+  return [size](bool check) { return Multipartition(size).solve(check); };
+}
 
 } // namespace patterns

@@ -142,7 +142,9 @@ private:
   Range _own;
 };
 
-inline Result ft(int size, bool check) { return Transform(size).solve(check); }
+inline Kernel ft(int size) {
+  return [size](bool check) { return Transform(size).solve(check); };
+}
 
 /// Counts of normally distributed pairs by the larger of the two.
 using Counts = std::array<std::int64_t, 10>;
@@ -161,7 +163,7 @@ inline Counts count_pairs(Range pairs) {
 }
 
 /// Returns how many pairs were accepted.
-inline Result ep(int pairs, bool check) {
+inline Result count_all(int pairs, bool check) {
   const Counts own =
       count_pairs(part_of(pairs, example::rank_of_world(), example::size_of_world()));
   Counts all{};
@@ -179,9 +181,13 @@ inline std::vector<int> random_keys(Range positions, int range) {
   return keys;
 }
 
+inline Kernel ep(int pairs) {
+  return [pairs](bool check) { return count_all(pairs, check); };
+}
+
 /// Sorts keys, of which each rank has as many and afterwards a stretch. Returns the sum of each key
 /// times its place, over the square of their number.
-inline Result is(int each, bool check) {
+inline Result sort_all(int each, bool check) {
   constexpr int range = 1 << 16;
   const int ranks = example::size_of_world(), rank = example::rank_of_world();
   if (std::int64_t{each} * ranks > std::int64_t{1} << 30)
@@ -211,6 +217,10 @@ inline Result is(int each, bool check) {
     own += static_cast<double>(sorted[at]) * static_cast<double>(first + at);
   }
   return {sum(own) / (static_cast<double>(each) * each), right};
+}
+
+inline Kernel is(int each) {
+  return [each](bool check) { return sort_all(each, check); };
 }
 
 } // namespace patterns

@@ -60,7 +60,8 @@ class Mapping:
     """Bytes between and inside hosts and sites, and the time of eq. 4 (CommTime)."""
     method: str
     planned: Cost | None = None
-    """The cost with collectives as they are planned for the placement, if any was."""
+    """The cost with collectives as they are planned for the placement or, of a program that runs
+    without plans, as predicted of its library; None if none was."""
     usual: "Mapping | None" = None
     """The placement that it was chosen over, if there was one."""
 
@@ -118,6 +119,7 @@ def place(
     previous: Sequence[int] | None = None,
     migration: float = 0.0,
     order: Sequence[int] = (),
+    native: str = "",
 ) -> Mapping:
     """Places the ranks of a communication matrix on the network's hosts.
 
@@ -129,23 +131,28 @@ def place(
     by itself what `block` finds, if there are calls. pinned: ranks that have to be on a host.
     migration: seconds for each rank that isn't where `previous` has it. order: the hosts with slots
     as the launcher has them, which `block` and `interleave` follow; usually the network's.
+    native: for a program that runs without plans, its MPI library, "openmpi-4.1" or another that
+    `thalweg plan --library` takes: its collectives count as the messages that they consist of, and
+    finalists are compared by what is predicted of them.
     Deterministic by seed. `thalweg` never costs more than any other method with the same seed and
     moves, by the cost that decides: with collectives planned, as far as their ranks are few enough
-    (src/mapping/planned.hpp), else by the estimate. On more than 2,000 hosts of several sites that
-    holds, with more than 512 ranks or 3,000 hosts, for block, interleave and random only.
+    (src/mapping/planned.hpp), else by the estimate; but where there is a usual placement, that
+    stays unless chains of messages (src/mapping/chains.hpp) take 5 % less, too. On more than 2,000
+    hosts of several sites that holds, with more than 512 ranks or 3,000 hosts, for block,
+    interleave and random only.
 
     Raises UserError if there are fewer slots than ranks, or anything else doesn't fit.
     """
     if not 0 <= seed < 2**64:
         raise UserError(f"seed {short(str(seed))}: must be from 0 to 2^64 - 1")
     setting = _setting(network, matrix, slots, calls, cost, pinned, previous, migration, order)
-    found = _core.finalists(network, setting, method, seed, moves, finalists)
+    found = _core.finalists(network, setting, method, seed, moves, finalists, native)
     if usual is None:
         if method != "thalweg" or not calls or finalists < 2:
             return _mapping(network, setting, found[0], method)
-        (usual,) = _core.finalists(network, setting, "block", seed, moves, 1)
+        (usual,) = _core.finalists(network, setting, "block", seed, moves, 1, native)
     found = [list(usual), *(each for each in found if each != list(usual))]
-    costs, calls_planned = _core.planned_costs(network, setting, found)
+    costs, calls_planned = _core.planned_costs(network, setting, found, native)
     _, best = min((each.total, at) for at, each in enumerate(costs) if each)
     known = costs if calls_planned else [None] * len(costs)
     before = _mapping(network, setting, usual, "usual", known[0])
@@ -175,13 +182,19 @@ def cost_of(
     cost: str = "both",
     previous: Sequence[int] | None = None,
     migration: float = 0.0,
+    native: str = "",
 ) -> Cost:
-    """Returns the cost of any placement, collectives estimated as if ranks could be on all hosts.
+    """Returns the cost of any placement, collectives estimated as if ranks could be on all hosts,
+    or with `native` as place() predicts them of a library.
 
     Raises UserError if it doesn't fit.
     """
     slots = [matrix.ranks] * len(network.hosts)
     setting = _setting(network, matrix, slots, calls, cost, {}, previous, migration)
+    if native:
+        (predicted,), _ = _core.planned_costs(network, setting, [list(placement)], native)
+        assert predicted  # the first of those that are compared
+        return predicted
     return _core.cost(network, setting, placement)
 
 

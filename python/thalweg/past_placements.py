@@ -29,13 +29,16 @@ from thalweg.hosts import Host
 from thalweg.matrices import Program
 from thalweg.network import Network
 from thalweg.record import Run
-from thalweg.run_placement import LEAST_SHARE, Choice, Placed, hosts_of, seconds_of
+from thalweg.run_placement import Choice, Placed, hosts_of, seconds_of
 from thalweg.units import time_to_text
 
 MOST = 16
 """Runs of a program that are kept, the latest."""
 SAME_COST = 0.2
 """How far, relatively, a placement's cost may be from that at its run."""
+LEAST_SAVED = 0.1
+"""The share by which a new placement's estimated cost must be less than of those that were tried:
+such costs differ from times by a tenth."""
 LEAST_FASTER = 0.03
 """The share of the time that runs in a placement must save of those in the launcher's order, where
 the cost is for that order."""
@@ -121,7 +124,7 @@ def _key(question: Question) -> str:
 
 def prefer(choice: Choice, question: Question, net: Network, listed: Sequence[Host]) -> Choice:
     """Returns the choice by what earlier runs took: the placement of the runs that took least,
-    unless the best placement found costs LEAST_SHARE less than all that were tried. Prints a line
+    unless the best placement found costs LEAST_SAVED less than all that were tried. Prints a line
     if a placement that was tried is taken.
 
     Where the launcher's order stays by the cost, another placement must have proved to be faster
@@ -144,7 +147,7 @@ def prefer(choice: Choice, question: Question, net: Network, listed: Sequence[Ho
             return choice
         return _return_to(choice, question, net, listed, fastest)
     cheapest = min(each.cost for each in placed)
-    if choice.best.mapping.cost.total <= (1 - LEAST_SHARE) * cheapest:
+    if choice.best.mapping.cost.total <= (1 - LEAST_SAVED) * cheapest:
         return choice
     if as_usual is not None and as_usual <= fastest.seconds:
         why = (

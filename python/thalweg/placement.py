@@ -73,10 +73,11 @@ def place(
     pinned: Dictionary[int, int] = {},
     previous: Sequence[int] | None = None,
     migration: float = 0.0,
+    native: str = "",
 ) -> Placed:
     """Places a program and compares with what launchers do, by what slots_of() returns.
 
-    Raises UserError if it doesn't fit the hosts.
+    native: as for mapping.place(). Raises UserError if it doesn't fit the hosts.
     """
     matrix = program.matrix
     if (
@@ -91,7 +92,7 @@ def place(
     found = {
         name: mapping.place(
             net, matrix, slots, calls=program.calls, method=name, cost=cost, seed=seed,
-            pinned=pinned, previous=previous, migration=migration, order=order,
+            pinned=pinned, previous=previous, migration=migration, order=order, native=native,
         )
         for name in dict.fromkeys((method, *COMPARED))
     }  # fmt: skip

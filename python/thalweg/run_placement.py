@@ -26,9 +26,9 @@ from thalweg.network import Network
 from thalweg.record import Run
 from thalweg.units import size_to_text, time_to_text
 
-LEAST_SHARE = 0.1
+LEAST_SHARE = 0.05
 """The share of the communication's cost that a placement must save, or the launcher's order stays.
-Below it the cost's own errors decide."""
+Below it the cost's own errors decide; chains of messages must save as much (planned.hpp)."""
 LEAST_OF_RUN = 0.01
 """The share of the earlier run's time, likewise. Below it no run would show it, and launchers may
 bind ranks of a placement less tightly to cores."""

@@ -78,34 +78,36 @@ planner::Choice for_ranks(const planner::Problem& hosts, const planner::Choice& 
 
 } // namespace
 
-CallPlans::CallPlans(const Problem& problem, Call call)
-    : _problem(&problem), _call(std::move(call)) {
-  const auto ranks = static_cast<double>(problem.ranks());
-  _weight =
-      _call.count * (_call.members.empty() ? 1 : static_cast<double>(_call.members.size()) / ranks);
+planner::Problem on_ranks(const Problem& problem, const Call& call, const Placement& placement) {
+  Placement where = placement;
+  if (!call.members.empty()) {
+    where.clear();
+    for (const Rank member : call.members)
+      where.push_back(placement[index(member)]);
+  }
+  const auto ranks = static_cast<Rank>(where.size());
+  return {{.kind = call.kind, .ranks = ranks, .root = call.root, .size = call.size},
+          problem.network,
+          std::move(where)};
 }
 
+double calls_of_a_rank(const Problem& problem, const Call& call) {
+  if (call.members.empty()) return call.count;
+  return call.count * static_cast<double>(call.members.size()) /
+         static_cast<double>(problem.ranks());
+}
+
+CallPlans::CallPlans(const Problem& problem, Call call)
+    : _problem(&problem), _call(std::move(call)), _weight(calls_of_a_rank(problem, _call)) {}
+
 double CallPlans::seconds(const Placement& placement) {
-  planner::Problem ranks = on_ranks(placement);
+  planner::Problem ranks = on_ranks(*_problem, _call, placement);
   return is_on_one_host(ranks.placement) ? 0 : _weight * shortest(ranks).value();
 }
 
 double CallPlans::least_seconds(const Placement& placement) {
-  const planner::Problem ranks = on_ranks(placement);
+  const planner::Problem ranks = on_ranks(*_problem, _call, placement);
   return is_on_one_host(ranks.placement) ? 0 : _weight * bound(ranks).value();
-}
-
-planner::Problem CallPlans::on_ranks(const Placement& placement) const {
-  Placement where = placement;
-  if (!_call.members.empty()) {
-    where.clear();
-    for (const Rank member : _call.members)
-      where.push_back(placement[index(member)]);
-  }
-  const auto ranks = static_cast<Rank>(where.size());
-  return {{.kind = _call.kind, .ranks = ranks, .root = _call.root, .size = _call.size},
-          _problem->network,
-          std::move(where)};
 }
 
 Time CallPlans::bound(const planner::Problem& ranks) {

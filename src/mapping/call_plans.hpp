@@ -10,6 +10,12 @@
 
 namespace thalweg::mapping {
 
+/// Returns a call as a problem of the planner. The mapping's network must outlive it.
+planner::Problem on_ranks(const Problem& problem, const Call& call, const Placement& placement);
+
+/// Returns how often a rank makes a call on average, also those that don't take part.
+double calls_of_a_rank(const Problem& problem, const Call& call);
+
 /// What the planner predicts of a call's plans, for one placement after the other: fast enough to
 /// judge each of a mapping's finalists.
 ///
@@ -31,7 +37,6 @@ public:
   double least_seconds(const Placement& placement);
 
 private:
-  [[nodiscard]] planner::Problem on_ranks(const Placement& placement) const;
   /// Plans and adds the best few choices to those that are compared.
   /// @param problem the ranks, or one on each of their hosts
   Time plan(const planner::Problem& problem, const planner::Problem& ranks);
@@ -42,7 +47,7 @@ private:
 
   const Problem* _problem;
   Call _call;
-  double _weight; ///< calls, by the share of ranks that take part
+  double _weight; ///< calls of a rank
   std::vector<planner::Choice> _choices;
   double _nearest = std::numeric_limits<double>::infinity(); ///< to the bound, in times of it
   std::map<Placement, Time> _bounds;                         ///< by what they depend on

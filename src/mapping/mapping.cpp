@@ -1,6 +1,7 @@
 #include "mapping/mapping.hpp"
 
 #include "mapping/groups.hpp"
+#include "mapping/native_calls.hpp"
 #include "mapping/part.hpp"
 #include "mapping/refine.hpp"
 #include "mapping/scotch.hpp"
@@ -185,9 +186,8 @@ std::vector<Placement> by_other_methods(const Problem& problem, const MapOptions
 }
 
 /// Searches, for each site by itself if the network has very many hosts.
-std::vector<Placement> searched(const Problem& problem, const MapOptions& options,
-                                std::size_t most) {
-  const bool with_methods = most > 1 && !problem.calls.empty();
+std::vector<Placement> searched(const Problem& problem, const MapOptions& options, std::size_t most,
+                                bool with_methods) {
   const auto search = [&](const Problem& each) { return Search(each, options).run(1).front(); };
   if (std::cmp_greater(problem.network.size(), options.hosts_at_once))
     if (std::optional<Placement> found = by_sites(problem, search)) {
@@ -225,10 +225,11 @@ Placement by_scotch(const Problem& problem) {
 }
 
 /// Places by any method.
-std::vector<Placement> placed(const Problem& problem, const MapOptions& options, std::size_t most) {
+std::vector<Placement> placed(const Problem& problem, const MapOptions& options, std::size_t most,
+                              bool with_methods) {
   switch (options.method) {
   case Method::thalweg:
-    return searched(problem, options, std::max<std::size_t>(1, most));
+    return searched(problem, options, std::max<std::size_t>(1, most), with_methods);
   case Method::block:
     return {block(problem)};
   case Method::interleave:
@@ -259,10 +260,12 @@ Placement place(const Problem& problem, const MapOptions& options) {
 std::vector<Placement> finalists(const Problem& given, const MapOptions& options,
                                  std::size_t most) {
   validate(given);
-  Problem problem = with_waits(given);
-  if (std::ranges::count(problem.slots, 0) == 0) return placed(problem, options, most);
+  const bool with_methods = most > 1 && !given.calls.empty();
+  Problem problem = with_native_messages(with_waits(given), options.native);
+  if (std::ranges::count(problem.slots, 0) == 0)
+    return placed(problem, options, most, with_methods);
   const UsableHosts usable(std::move(problem));
-  std::vector<Placement> found = placed(usable.problem(), options, most);
+  std::vector<Placement> found = placed(usable.problem(), options, most, with_methods);
   for (Placement& each : found)
     each = usable.in_whole(each);
   return found;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct MapOptions {
   std::optional<std::int64_t> moves = std::nullopt;
   /// With more hosts, ranks are placed on sites first (sites.hpp).
   std::int32_t hosts_at_once = 2000;
+  /// The MPI library of a program that runs without plans, whose own collectives exchange messages
+  /// by the numbers of ranks (native_calls.hpp); empty: collectives are planned.
+  std::string native = {};
 };
 
 /// Returns how many moves a search takes unless it is told: milliseconds for 64 ranks, a few

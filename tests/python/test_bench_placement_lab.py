@@ -110,8 +110,20 @@ def test_costs_with_planned_collectives_are_compared_with_each_other() -> None:
     receivers = [(rank + placement_lab_page.slots) % ranks for rank in senders]
     matrix = mapping.communication(ranks, senders, receivers, [500] * ranks, [1e4] * ranks)
     program = Program(matrix, [mapping.Call(Kind.allreduce, 8, 400.0)])
-    placed = placement_lab._place(net, program)
+    placed = placement_lab._place(net, program, "")
     found = placed["thalweg"]
     assert found.planned and found.usual and found.usual.planned
     assert run_placement.saves_enough(found.usual.total, found.total)
     assert found.total > 0.9 * placed["block"].total  # which has its collectives estimated
+
+
+def test_programs_without_plans_are_placed_for_the_librarys_own_collectives() -> None:
+    net = uneven.network("uneven-pairs", "morning")
+    ranks = len(net.hosts) * placement_lab_page.slots
+    matrix = mapping.communication(ranks, [0], [1], [1], [8])
+    program = Program(matrix, [mapping.Call(Kind.allreduce, 8, 100.0)])
+    placed = placement_lab._place(net, program, "openmpi-4.1")
+    costs = placement_lab._facts(net, program, placed, "openmpi-4.1")["cost"]
+    assert placed["thalweg"].placement != placed["block"].placement
+    assert costs["thalweg"] < 0.9 * costs["block"] < costs["random"]
+    assert costs["thalweg"] == placed["thalweg"].total

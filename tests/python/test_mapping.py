@@ -216,3 +216,19 @@ def test_place_refuses_in_one_line(
 def test_place_wants_a_network(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["place", files[0]]) == 2
     assert "name one with --network" in capsys.readouterr().err
+
+
+def test_without_plans_finalists_are_compared_by_the_librarys_collectives() -> None:
+    """Open MPI's recursive doubling pairs ranks at distances 1, 2 and 4: in blocks of two, one of
+    three is on the same host."""
+    calls = [mapping.Call(Kind.allreduce, 8, 10.0)]
+    matrix = mapping.communication(8, [0], [7], [1], [8])
+    near, far = [0, 0, 1, 1, 2, 2, 3, 3], [0, 1, 2, 3, 3, 2, 1, 0]
+    costs = [
+        mapping.cost_of(net(), matrix, each, calls=calls, native="openmpi-4.1").collectives
+        for each in (near, far)
+    ]
+    assert costs == pytest.approx([20e-4, 30e-4], rel=0.01)
+    found = mapping.place(net(), matrix, [2] * 4, calls=calls, usual=far, native="openmpi-4.1")
+    assert found.usual and found.usual.total == pytest.approx(30e-4, rel=0.05)
+    assert found.total == pytest.approx(20e-4, rel=0.05)

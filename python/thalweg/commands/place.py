@@ -63,6 +63,14 @@ def command(
         str,
         typer.Option(help="Cost of each rank that leaves the host of the recorded run."),
     ] = "0s",
+    native: Annotated[
+        str,
+        typer.Option(
+            metavar="LIBRARY",
+            help="The program is to run without plans: compare by this MPI library's own "
+            "collectives, as openmpi-4.1 or mpich.",
+        ),
+    ] = "",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the search's random choices.")] = 0,
     output: Annotated[
         Path | None,
@@ -129,6 +137,7 @@ def command(
             pinned=pinned,
             previous=previous,
             migration=seconds,
+            native=native,
         )
     if bind is not None:
         alike = write is None or write not in launch_files.EACH_BY_ITSELF

@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 #include <limits>
+#include <string>
 
 namespace thalweg::mapping {
 namespace {
@@ -79,6 +80,23 @@ TEST_CASE("a placement that doesn't save anything is no better than the one befo
   CHECK(costs[0]);
   CHECK_FALSE(costs[1]);
   CHECK_FALSE(costs[2]);
+}
+
+TEST_CASE("without plans a library's collectives cost what they take between ranks by number") {
+  const double latency = 1e-3;
+  const Network net = network::even_network(4, Time(latency), units::Rate(1e9));
+  Problem problem{net, {8, {}}, std::vector<std::int32_t>(4, 2)};
+  problem.calls = {{collective::Kind::allreduce, 8, 10, 0, {}}};
+  // Recursive doubling: partners at distances 1, 2 and 4, of which one is on the same host or none.
+  const Placement near = block(problem), far = {0, 1, 2, 3, 3, 2, 1, 0};
+  const auto seconds = [&](const Placement& placement, const std::string& library) {
+    const auto [costs, calls] = planned_costs(problem, std::vector<Placement>{placement}, library);
+    CHECK(calls == 1);
+    return costs.at(0)->collectives.value();
+  };
+  CHECK(seconds(near, "openmpi-4.1") == doctest::Approx(10 * 2 * latency).epsilon(0.01));
+  CHECK(seconds(far, "openmpi-4.1") == doctest::Approx(10 * 3 * latency).epsilon(0.01));
+  CHECK(seconds(far, "") == doctest::Approx(seconds(near, ""))); // plans go by hosts
 }
 
 TEST_CASE("calls of very many ranks aren't planned") {
