@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench import smpi
+from bench.page import Part
 from thalweg.network import even_network
 
 HOSTS, ON_EACH, LATENCY = 8, 5, 0.01
@@ -66,6 +67,11 @@ class Calls(smpi.Program):
 
     def sources(self) -> list[Path]:
         return [self.file]
+
+
+@pytest.fixture(autouse=True)
+def quick_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smpi, "most_planned", 0)
 
 
 def program(bcast: str, file: Path = Path()) -> smpi.Program:
@@ -131,3 +137,16 @@ def test_levels_are_right_and_cross_between_hosts_as_often_as_leaders_need(tmp_p
     # 31, 30, 28, 24, 16, 0 of a binomial tree crosses four times.
     assert list(with_levels.values()) == pytest.approx([3] * 4, rel=0.01)
     assert min(without.values()) == pytest.approx(4, rel=0.01)
+
+
+def test_the_page_counts_where_thalweg_is_slower() -> None:
+    simulated = {"CG": (0.8, 0.2), "N-body": (0.05, 0.1), "SOR": (1.0, 1.0), "IS (NAS)": (None, 1)}
+    samples = [
+        {"program": name, "variant": variant, "simulated": time, "wall": 1.0, "memory": 1}
+        for name, times in simulated.items()
+        for variant, time in zip((smpi.rules, smpi.thalweg), times, strict=True)
+    ]
+    labels = {"network": "cloud-64", "ranks": 256}
+    table, _ = smpi.contents([Part(labels, {"planning": 1.0}, samples, "2026-11-28", "abc")])
+    assert [row[-1] for row in table.rows] == ["4.00x", "0.50x", "1.00x", "-"]
+    assert "Thalweg is slower than a rival in 1 of 3 rows (more than 1 %)." in table.notes
