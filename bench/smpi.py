@@ -22,16 +22,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bench import families, machine, nas, networks, sources
+from bench import families, machine, nas, networks, report, sources
 from bench.page import Page, Part
-from bench.report import Subject, Table, console, seconds, times
+from bench.report import Subject, console, seconds, times
 from bench.settings import Settings
 from thalweg import export, inputs, paths, planner, plans
 from thalweg.algorithms import Problem
 from thalweg.collective import Collective, Kind
 from thalweg.errors import UserError
 from thalweg.network import Network
-from thalweg.planner import Phase
+from thalweg.planner import Phase, Table
 
 subject = Subject(
     "smpi",
@@ -214,7 +214,9 @@ class Inputs:
         begin = time.monotonic()
         search = plans.Search("normal" if len(placement) <= most_planned else "estimate")
         table = plans.Setting(net, placement, library, search).table(kinds)
-        plans.write_table(self.plan, net, library, table)
+        # The programs' root is rank 0, and each simulated rank has a copy of the plan.
+        used = Table(placement, [entry for entry in table.entries if entry.root == 0])
+        plans.write_table(self.plan, net, library, used)
         self.planning = time.monotonic() - begin
         """Seconds."""
 
@@ -330,9 +332,9 @@ def network_of(case: Case) -> Network:
     return net
 
 
-def contents(parts: Sequence[Part]) -> list[Table]:
+def contents(parts: Sequence[Part]) -> list[report.Table]:
     """One table of simulated times, and one of what the simulations cost."""
-    table = Table(
+    table = report.Table(
         "Simulated times",
         ["network", "ranks", "program", *(f"{each} selector" for each in selectors), rules,
          thalweg, "faster than the rivals run"],
@@ -357,7 +359,7 @@ def contents(parts: Sequence[Part]) -> list[Table]:
             f"{most_with_long} ranks 131 KB.",
         ],
     )  # fmt: skip
-    costs = Table(
+    costs = report.Table(
         "What the simulations cost",
         ["network", "ranks", "program", "variant", "wall", "memory", "planning"],
         notes=[
