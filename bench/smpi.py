@@ -4,8 +4,9 @@ Thalweg's runs have the real runtime inside, and plans that were made beforehand
 takes no simulated time, so the times are those of MPI alone, from MPI_Init to MPI_Finalize.
 
 SMPI's selectors have levels by hosts, and set them up in each communicator by a message from each
-rank to each other, which no library needs. So there is a rival without them, whose algorithms are
-named, as MPICH selects them by size; what Thalweg leaves native goes by these, too.
+rank to each other, which no library needs. So there is a rival with MPICH's own rules: its
+algorithms are named, and its levels are those of `bench/levels.c`. What Thalweg leaves native goes
+by the same algorithms, without levels.
 """
 
 from __future__ import annotations
@@ -21,33 +22,47 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bench import families, machine, nas, networks, sources
+from bench import families, machine, nas, networks, report, sources
 from bench.page import Page, Part
-from bench.report import Subject, Table, console, seconds, times
+from bench.report import Subject, console, seconds, times
 from bench.settings import Settings
-from thalweg import export, inputs, paths, plans
-from thalweg.collective import Kind
+from thalweg import export, inputs, paths, planner, plans
+from thalweg.algorithms import Problem
+from thalweg.collective import Collective, Kind
 from thalweg.errors import UserError
 from thalweg.network import Network
+from thalweg.planner import Phase, Table
 
 subject = Subject(
     "smpi",
     "Whole programs, simulated by SMPI",
-    (*sources.planned, "src/runtime", "examples", "bench/smpi.py", "bench/nas.py"),
+    (
+        *sources.planned, "src/runtime", "examples", "bench/smpi.py", "bench/levels.c",
+        "bench/nas.py",
+    ),
     ("network", "ranks", "program", "variant"),
     made="Simulated",
-)
+)  # fmt: skip
 thalweg = "Thalweg"
 selectors = ("mpich", "ompi")
-flat = "mpich, no levels"
-variants = (*selectors, flat, thalweg)
+rules = "mpich's rules"
+variants = (*selectors, rules, thalweg)
 packages = "SimGrid (libsimgrid-dev)"
 longest = 600  # seconds of a simulation
 unknowns = 1024  # of CG
-most_planned = 16  # ranks; plans for more have the effort `estimate`
+most_planned = 1024  # ranks; plans for more have the effort `estimate`
+most_with_long = 16  # ranks; each holds a whole message
+even = 0.99  # times as fast as a rival, at least: not slower
 most_selected = 64  # ranks for which SMPI's selectors choose
 kinds = (Kind.bcast, Kind.reduce, Kind.allreduce, Kind.gather, Kind.alltoall, Kind.barrier)
 """What the programs call."""
+called = {
+    "binomial": "binomial_tree",
+    "scatter-doubling": "scatter_rdb_allgather",
+    "scatter-allgather": "scatter_LR_allgather",
+}
+"""What SMPI calls MPICH's algorithms of a bcast."""
+levels = machine.repository / "bench" / "levels.c"
 loopback = (1e-6, 5e9)
 """Seconds and bytes per second between ranks of a host."""
 eager_limit = families.costs["mpich"].eager_limit
@@ -88,7 +103,7 @@ class Program:
 
         Many ranks have shorter messages: each rank holds all of it, and cuts it less.
         """
-        message = 1_000_000 if ranks <= most_planned else 131_072
+        message = 1_000_000 if ranks <= most_with_long else 131_072
         # The vector is cut into parts that are as long on all ranks.
         vector = 8 * ranks * math.ceil(unknowns / ranks)
         # More rows than the ranks need take so many iterations that change must end them sooner.
@@ -157,36 +172,22 @@ def run(settings: Settings) -> None:
 
 def variants_of(case: Case) -> list[str]:
     """Returns the variants that are compared in a case."""
-    return [*(selectors if case.ranks <= most_selected else ()), flat, thalweg]
+    return [*(selectors if case.ranks <= most_selected else ()), rules, thalweg]
 
 
 def build(program: Program, folder: Path) -> dict[bool, Path]:
-    """Compiles a program without and with the runtime."""
+    """Compiles a program without the runtime, but with what makes levels by hosts, and with it."""
     objects = []
-    for path in program.sources():
+    for path in [*program.sources(), levels]:
         objects.append(folder / f"{path.stem}.o")
         compiler = ["smpicxx", "-std=c++20"] if path.suffix == ".cpp" else ["smpicc", "-w"]
         call([*compiler, "-O2", "-c", path, "-o", objects[-1]], packages)
     found = {}
     for planned in (False, True):
         found[planned] = folder / f"{objects[0].stem}-{'thalweg' if planned else 'plain'}"
-        runtime = paths.simulated_runtime() if planned else []
-        call(["smpicxx", "-s", *objects, *runtime, "-o", found[planned]], packages)
+        linked = [*objects[:-1], *paths.simulated_runtime()] if planned else objects
+        call(["smpicxx", "-s", *linked, "-o", found[planned]], packages)
     return found
-
-
-def native(program: Program, ranks: int, variant: str) -> list[str]:
-    """The options that say how native collectives go: of the runtime itself, too, in MPI_Init."""
-    if variant in selectors:
-        return [f"--cfg=smpi/coll-selector:{variant}"]
-    # With a plan, only short broadcasts are native.
-    size = 0 if variant == thalweg else int(program.filled(program.bcast, ranks))
-    limits = ((12_288, "binomial_tree"), (524_288, "scatter_rdb_allgather"))
-    bcast = next((name for limit, name in limits if size < limit), "scatter_LR_allgather")
-    return [
-        f"--cfg=smpi/coll-selector:{selectors[0]}", f"--cfg=smpi/bcast:{bcast}",
-        "--cfg=smpi/allreduce:rdb", "--cfg=smpi/reduce:binomial",
-    ]  # fmt: skip
 
 
 def call(command: Sequence[str | Path], packages: str) -> None:
@@ -201,20 +202,38 @@ def call(command: Sequence[str | Path], packages: str) -> None:
 
 
 class Inputs:
-    """What smpirun reads, as files in a folder: a platform, the hosts of the ranks, a plan."""
+    """What smpirun is told: a platform, the hosts of the ranks, a plan, in files of a folder; and
+    how native collectives go."""
 
     def __init__(self, net: Network, placement: list[int], library: str, folder: Path) -> None:
         self.plan = folder / "plan.bin"
-        self._folder, self._ranks = folder, len(placement)
+        self._net, self._placement, self._folder = net, placement, folder
         self._platform, self._hosts = folder / "platform.xml", folder / "hosts"
         self._platform.write_text("\n".join(export.simgrid(net, of_messages=True)))
         self._hosts.write_text("".join(f"{net.hosts[host].name}\n" for host in placement))
         begin = time.monotonic()
-        search = plans.Search("normal" if self._ranks <= most_planned else "estimate")
+        search = plans.Search("normal" if len(placement) <= most_planned else "estimate")
         table = plans.Setting(net, placement, library, search).table(kinds)
-        plans.write_table(self.plan, net, library, table)
+        # The programs' root is rank 0, and each simulated rank has a copy of the plan.
+        used = Table(placement, [entry for entry in table.entries if entry.root == 0])
+        plans.write_table(self.plan, net, library, used)
         self.planning = time.monotonic() - begin
         """Seconds."""
+
+    def native(self, program: Program, variant: str) -> list[str]:
+        """The options that say how native collectives go: of the runtime itself, too, in MPI_Init.
+
+        Of Thalweg's broadcasts only short ones are native. What goes on between hosts decides for
+        both levels: SMPI is told one algorithm, and within a host each takes microseconds.
+        """
+        if variant in selectors:
+            return [f"--cfg=smpi/coll-selector:{variant}"]
+        size = 1 if variant == thalweg else self._bcast(program)
+        bcast = self._phases(Kind.bcast, size)[0].algorithm
+        return [
+            f"--cfg=smpi/coll-selector:{selectors[0]}", f"--cfg=smpi/bcast:{called[bcast]}",
+            "--cfg=smpi/allreduce:rdb", "--cfg=smpi/reduce:binomial",
+        ]  # fmt: skip
 
     def command(self, program: Program, built: Path, chosen: Sequence[str]) -> list[str]:
         """Returns the command that simulates a program with these options of SMPI."""
@@ -224,10 +243,43 @@ class Inputs:
         ]  # fmt: skip
         return list(map(str, command))
 
-    def environment(self, *, planned: bool) -> dict[str, str]:
-        """Returns the environment of that command, for a program with the runtime or without."""
-        plan = {"THALWEG_PLAN": str(self.plan)} if planned else {}
-        return os.environ | {"TMPDIR": str(self._folder)} | plan
+    def environment(self, program: Program, variant: str) -> dict[str, str]:
+        """Returns the environment of that command: of Thalweg the plan, of rules the levels."""
+        own: dict[str, str] = {}
+        if variant == thalweg:
+            own = {"THALWEG_PLAN": str(self.plan)}
+        elif variant == rules:
+            own = {
+                "RANKS_PER_HOST": str(self._ranks // len(set(self._placement))),
+                "BY_HOSTS": "".join(f"[{kind.name}]" for kind in self._by_hosts(program)),
+            }
+        return os.environ | {"TMPDIR": str(self._folder)} | own
+
+    @property
+    def _ranks(self) -> int:
+        return len(self._placement)
+
+    def _bcast(self, program: Program) -> int:
+        """Bytes of the program's broadcasts."""
+        return max(1, int(program.filled(program.bcast, self._ranks)))
+
+    def _by_hosts(self, program: Program) -> list[Kind]:
+        """The collectives that MPICH does between the hosts' leaders and within the hosts.
+
+        Only of a broadcast that depends on the size.
+        """
+        size = self._bcast(program)
+        return [
+            kind for kind in kinds
+            if len(self._phases(kind, 0 if kind is Kind.barrier else size)) > 1
+        ]  # fmt: skip
+
+    def _phases(self, kind: Kind, size: int) -> list[Phase]:
+        """What MPICH's rules choose; those of a bcast begin between hosts, if it goes by hosts."""
+        collective = Collective(kind, self._ranks, size=size)
+        problem = Problem(collective, self._net, self._placement)
+        (native,) = planner.native_algorithms(problem, selectors[0])
+        return native.phases
 
 
 class Setting:
@@ -246,15 +298,15 @@ class Setting:
 
     def simulate(self, program: Program, variant: str, built: dict[bool, Path]) -> Run:
         """Runs a program under smpirun."""
-        planned, ranks = variant == thalweg, self._case.ranks
-        chosen = [*options, *native(program, ranks, variant)]
-        command = self._inputs.command(program, built[planned], chosen)
+        ranks = self._case.ranks
+        chosen = [*options, *self._inputs.native(program, variant)]
+        command = self._inputs.command(program, built[variant == thalweg], chosen)
         begin = time.monotonic()
         log = self._folder / "log"
         with log.open("w") as output:
             process = subprocess.Popen(
                 ["timeout", str(longest), *command],
-                env=self._inputs.environment(planned=planned),
+                env=self._inputs.environment(program, variant),
                 stdout=output, stderr=subprocess.STDOUT,
             )  # fmt: skip
             _, status, usage = os.wait4(process.pid, 0)
@@ -280,32 +332,34 @@ def network_of(case: Case) -> Network:
     return net
 
 
-def contents(parts: Sequence[Part]) -> list[Table]:
+def contents(parts: Sequence[Part]) -> list[report.Table]:
     """One table of simulated times, and one of what the simulations cost."""
-    table = Table(
+    table = report.Table(
         "Simulated times",
-        ["network", "ranks", "program", *(f"{each} selector" for each in selectors), flat,
+        ["network", "ranks", "program", *(f"{each} selector" for each in selectors), rules,
          thalweg, "faster than the rivals run"],
         notes=[
             "From MPI_Init to MPI_Finalize; plans were made beforehand, and each rank reads the "
-            "file, which takes no simulated time. Nor does what ranks compute.",
+            "file, which takes no simulated time. Nor does what ranks compute. What ranks agree on "
+            "in Thalweg's MPI_Init does.",
             f"Plans for more than {most_planned} ranks have the effort `estimate`.",
             "The selectors are SMPI's imitations of MPICH and Open MPI. SMPI sets up their levels "
-            "by hosts by a message from each rank to each other, which libraries don't need. "
-            "Without levels, the algorithms are those that MPICH selects by size; what Thalweg "
-            "leaves native, and its MPI_Init, go by them.",
-            f"Above {most_selected} ranks there are several to a host, and no rival with levels by "
-            "hosts runs: MPICH and Open MPI would have them for broadcasts and reductions, and be "
-            "faster than this one. What is gained over them isn't known at these sizes. A program "
-            "is \"too long\" whose simulation was ended, and then has no gain.",
+            "by hosts by a message from each rank to each other, which libraries don't need, and "
+            f"which is too much above {most_selected} ranks.",
+            "MPICH's rules: SMPI's algorithms, as MPICH 4.0 selects them. Where hosts have several "
+            f"ranks (above {most_selected}), broadcasts, reductions and barriers go between the "
+            "hosts' leaders and within the hosts, as MPICH's do by default; their communicators "
+            "cost a broadcast each. What Thalweg leaves native, and its MPI_Init, go by the same "
+            "algorithms, but without levels.",
+            'A program is "too long" whose simulation was ended, and then has no gain.',
             f"Messages up to MPICH's eager limit, {eager_limit} bytes, don't wait for their "
             "receives.",
             "IS is a program of others: the NAS Parallel Benchmarks' in C, class S, as Debian's "
             "source of SimGrid has it. CG has 1,024 unknowns; N-body's broadcasts have 1 MB, above "
-            f"{most_planned} ranks 131 KB.",
+            f"{most_with_long} ranks 131 KB.",
         ],
     )  # fmt: skip
-    costs = Table(
+    costs = report.Table(
         "What the simulations cost",
         ["network", "ranks", "program", "variant", "wall", "memory", "planning"],
         notes=[
@@ -313,6 +367,7 @@ def contents(parts: Sequence[Part]) -> list[Table]:
             "is that of the simulation, or of the script that starts it if that needs more.",
         ],
     )
+    ratios: list[float] = []
     for part in sorted(parts, key=lambda part: (part.labels["ranks"], part.labels["network"])):
         place = [part.labels["network"], str(part.labels["ranks"])]
         runs = [Run(**sample) for sample in part.samples]
@@ -320,13 +375,19 @@ def contents(parts: Sequence[Part]) -> list[Table]:
             of = {run.variant: run for run in runs if run.program == program}
             found = [of[variant].simulated if variant in of else None for variant in variants]
             rivals = [each for each in found[:-1] if each is not None]
-            gain = times(min(rivals) / found[-1]) if found[-1] and rivals else "-"
+            ratio = min(rivals) / found[-1] if found[-1] and rivals else None
+            ratios += [ratio] if ratio else []
+            gain = times(ratio) if ratio else "-"
             table.add(*place, program, *(shown(of.get(variant)) for variant in variants), gain)
         for each in runs:
             costs.add(
                 *place, each.program, each.variant, seconds(each.wall),
                 f"{each.memory / 1e9:.2f} GB", seconds(part.facts["planning"]),
             )  # fmt: skip
+    slower = sum(ratio < even for ratio in ratios)
+    table.notes.append(
+        f"Thalweg is slower than a rival in {slower} of {len(ratios)} rows (more than 1 %)."
+    )
     return [table, costs]
 
 

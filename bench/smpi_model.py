@@ -24,7 +24,7 @@ library = "mpich"
 packages = f"{smpi.packages} and MPICH (libmpich-dev)"
 lab, native, thalweg = "lab", "native", "thalweg"
 """A program's builds: for MPICH, and for SMPI without and with the runtime."""
-variants = {native: smpi.flat, thalweg: smpi.thalweg}
+variants = {native: smpi.rules, thalweg: smpi.thalweg}
 """What runs in both worlds, and what `script/bench smpi` calls it."""
 programs = {
     "cg": next(each for each in smpi.programs if each.name == "CG"),
@@ -128,16 +128,15 @@ class Model:
     def __init__(self, truth: Scenario, folder: Path) -> None:
         net = truth.network
         net.message_costs = {library: families.costs[library]}
-        self.ranks = len(net.hosts)
-        self._inputs = smpi.Inputs(net, list(range(self.ranks)), library, folder)
+        self._inputs = smpi.Inputs(net, list(range(len(net.hosts))), library, folder)
         self.plan = self._inputs.plan
         console.print(f"planned for {truth.name} in {seconds(self._inputs.planning)}")
 
     def simulate(self, program: Program, variant: str, built: Path) -> Simulated:
         """Runs a program under smpirun. Raises UserError."""
-        chosen = [*options(), *smpi.native(program, self.ranks, variants[variant])]
+        chosen = [*options(), *self._inputs.native(program, variants[variant])]
         command = ["timeout", str(smpi.longest), *self._inputs.command(program, built, chosen)]
-        environment = self._inputs.environment(planned=variant == thalweg)
+        environment = self._inputs.environment(program, variants[variant])
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         said = done.stdout + done.stderr
         computing = re.search(r"([0-9.e+-]+) seconds were actual computation", said)

@@ -1,0 +1,152 @@
+"""How programs that SMPI simulates go natively: MPICH's rules, with its levels by hosts."""
+
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bench import smpi
+from bench.page import Part
+from thalweg.network import even_network
+
+HOSTS, ON_EACH, LATENCY = 8, 5, 0.01
+CALLS = """
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+static int rank, ranks;
+
+/* Whether one call on all ranks was right. */
+static int called(const char* kind, int root, int in_place) {
+  int own = rank + 1, all = rank == root ? 7 : 0;
+  const int sum = ranks * (ranks + 1) / 2;
+  const void* from = &own;
+  if (in_place) all = own, from = MPI_IN_PLACE;
+  if (strcmp(kind, "bcast") == 0)
+    return MPI_Bcast(&all, 1, MPI_INT, root, MPI_COMM_WORLD), in_place || all == 7;
+  if (strcmp(kind, "reduce") == 0) {
+    MPI_Reduce(rank == root ? from : &own, &all, 1, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD);
+    return rank != root || all == sum;
+  }
+  if (strcmp(kind, "allreduce") == 0)
+    return MPI_Allreduce(from, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), all == sum;
+  return MPI_Barrier(MPI_COMM_WORLD), 1;
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const char* kinds[] = {"bcast", "reduce", "allreduce", "barrier"};
+  double begin = 0;
+  int right = 1;
+  for (int i = 0; i < 4; ++i) {
+    for (int root = 0; root < 8; ++root)
+      right &= called(kinds[i], root, 0) && called(kinds[i], root, 1);
+    begin += 10;
+    usleep((begin - MPI_Wtime()) * 1e6); /* all ranks begin at once */
+    right &= called(kinds[i], 0, 0);
+    const double end = MPI_Wtime();
+    double last;
+    PMPI_Reduce(&end, &last, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (rank == 0) printf("%s %.6f\\n", kinds[i], last - begin);
+  }
+  if (!right) printf("wrong 0\\n");
+  MPI_Finalize();
+}
+"""
+
+
+@dataclass(frozen=True)
+class Calls(smpi.Program):
+    file: Path = Path()
+
+    def sources(self) -> list[Path]:
+        return [self.file]
+
+
+@pytest.fixture(autouse=True)
+def quick_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smpi, "most_planned", 0)
+
+
+def program(bcast: str, file: Path = Path()) -> smpi.Program:
+    return Calls("calls", "", "", 4096, bcast, file)
+
+
+def inputs(folder: Path, on_each: int = ON_EACH) -> smpi.Inputs:
+    net = even_network(HOSTS, LATENCY, 1e9)
+    for host in range(HOSTS):
+        net.latency[host, host], net.bandwidth[host, host] = smpi.loopback
+    placement = [host for host in range(HOSTS) for _ in range(on_each)]
+    return smpi.Inputs(net, placement, "", folder)
+
+
+def by_hosts(environment: Mapping[str, str]) -> str:
+    return environment.get("BY_HOSTS", "")
+
+
+def test_mpich_goes_by_hosts_where_they_have_several_ranks(tmp_path: Path) -> None:
+    shared = inputs(tmp_path)
+    short = shared.environment(program("8"), smpi.rules)
+    assert by_hosts(short) == "[bcast][reduce][allreduce][barrier]"
+    assert short["RANKS_PER_HOST"] == str(ON_EACH)
+    # From 12 KiB on, MPICH has no levels in a bcast of 40 ranks, which are no power of two.
+    long = shared.environment(program("100000"), smpi.rules)
+    assert by_hosts(long) == "[reduce][allreduce][barrier]"
+    for variant in (*smpi.selectors, smpi.thalweg):
+        assert not by_hosts(shared.environment(program("8"), variant))
+    alone = inputs(tmp_path, 1)
+    assert not by_hosts(alone.environment(program("8"), smpi.rules))
+
+
+def test_algorithms_are_those_that_mpich_selects_by_size(tmp_path: Path) -> None:
+    powers = inputs(tmp_path, 2)  # 16 ranks
+    for size, name in {
+        "0": "binomial_tree",
+        "12288": "binomial_tree",
+        "12289": "scatter_rdb_allgather",
+        "1000000": "scatter_LR_allgather",
+    }.items():
+        chosen = powers.native(program(size), smpi.rules)
+        assert f"--cfg=smpi/bcast:{name}" in chosen
+    assert "--cfg=smpi/bcast:binomial_tree" in powers.native(program("1000000"), smpi.thalweg)
+    assert powers.native(program("8"), "ompi") == ["--cfg=smpi/coll-selector:ompi"]
+
+
+@pytest.mark.skipif(not shutil.which("smpirun"), reason="SimGrid isn't installed")
+def test_levels_are_right_and_cross_between_hosts_as_often_as_leaders_need(tmp_path: Path) -> None:
+    shared = inputs(tmp_path)
+    (tmp_path / "calls.c").write_text(CALLS)
+    calls = program("8", tmp_path / "calls.c")
+    built = smpi.build(calls, tmp_path)[False]
+    command = shared.command(calls, built, [*smpi.options, *shared.native(calls, smpi.rules)])
+    levels = shared.environment(calls, smpi.rules)
+    found = []
+    for environment in (levels, levels | {"BY_HOSTS": ""}):
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        lines = [line.split() for line in done.stdout.splitlines()]
+        found.append({kind: float(time) / LATENCY for kind, time in lines})
+    with_levels, without = found
+    assert list(with_levels) == ["bcast", "reduce", "allreduce", "barrier"] == list(without)
+    # Eight leaders double what they have three times. All 40 ranks together need longer: the path
+    # 31, 30, 28, 24, 16, 0 of a binomial tree crosses four times.
+    assert list(with_levels.values()) == pytest.approx([3] * 4, rel=0.01)
+    assert min(without.values()) == pytest.approx(4, rel=0.01)
+
+
+def test_the_page_counts_where_thalweg_is_slower() -> None:
+    simulated = {"CG": (0.8, 0.2), "N-body": (0.05, 0.1), "SOR": (1.0, 1.0), "IS (NAS)": (None, 1)}
+    samples = [
+        {"program": name, "variant": variant, "simulated": time, "wall": 1.0, "memory": 1}
+        for name, times in simulated.items()
+        for variant, time in zip((smpi.rules, smpi.thalweg), times, strict=True)
+    ]
+    labels = {"network": "cloud-64", "ranks": 256}
+    table, _ = smpi.contents([Part(labels, {"planning": 1.0}, samples, "2026-11-28", "abc")])
+    assert [row[-1] for row in table.rows] == ["4.00x", "0.50x", "1.00x", "-"]
+    assert "Thalweg is slower than a rival in 1 of 3 rows (more than 1 %)." in table.notes
