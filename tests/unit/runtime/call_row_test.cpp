@@ -108,12 +108,13 @@ TEST_CASE("a row that is cancelled ends after the call that is simulated") {
   std::atomic<bool> is_cancelled{false};
   const CallRow row(program.seen, is_cancelled);
   int calls = 0;
-  const auto count = [&](const simulator::Posts&, double) { ++calls; };
+  const auto count = [&](const simulator::Posts&, double) { return ++calls > 0; };
   row.simulate(program.seen.network, row.size(), count);
   CHECK(calls == 6);
   row.simulate(program.seen.network, row.size(), [&](const auto&, double) {
     ++calls;
     is_cancelled = true;
+    return true;
   });
   CHECK(calls == 7);
   row.simulate(program.seen.network, row.size(), count);
