@@ -121,6 +121,40 @@ TEST_CASE("a row that is cancelled ends after the call that is simulated") {
   CHECK(calls == 7);
 }
 
+TEST_CASE("a row ends when its visitor has seen enough, and calls after the last of the shape "
+          "change nothing") {
+  BroadcastRow program({});
+  const CallRow row(program.seen, goes_on);
+  int calls = 0;
+  double seconds = 0;
+  row.simulate(program.seen.network, row.size(), [&](const simulator::Posts&, double taken) {
+    seconds += taken;
+    return ++calls < 2;
+  });
+  CHECK(calls == 2);
+  // Of calls that come later nothing is seen, and they don't count as the row's latest ones.
+  for (int i = 0; i < 3; ++i)
+    program.seen.row.push_back(native_call(Kind::barrier, 0));
+  const CallRow longer(program.seen, goes_on);
+  double again = 0;
+  calls = 0;
+  longer.simulate(program.seen.network, longer.size(), [&](const simulator::Posts&, double taken) {
+    again += taken;
+    return ++calls < 2;
+  });
+  CHECK(again == seconds);
+}
+
+TEST_CASE("a row whose making was cancelled has nothing to simulate") {
+  const BroadcastRow program({});
+  std::atomic<bool> is_cancelled{true};
+  const CallRow row(program.seen, is_cancelled);
+  is_cancelled = false;
+  int calls = 0;
+  row.simulate(program.seen.network, row.size(), [&](const auto&, double) { return ++calls > 0; });
+  CHECK(calls == 0);
+}
+
 TEST_CASE("a row has no more calls than have so many messages, and none if one has more") {
   for (const std::int32_t ranks : {8, 256, 520}) {
     CAPTURE(ranks);
