@@ -26,13 +26,13 @@ struct CallSeconds {
 /// a gather keeps its root from running ahead in the broadcasts around it.
 class CallRow {
 public:
-  /// The most messages of a row: to simulate them takes about a second, and 100 MB, and 60 MB more
-  /// if no two calls are alike.
+  /// The most messages of a row: to simulate them takes about a second, and 100 MB; what is kept of
+  /// calls from one simulation to the next, 40 MB more if no two are alike.
   static constexpr std::int64_t most_messages = 1 << 18;
   /// The latest calls, as many as have no more than most_messages; some of Observations::shape if
   /// that isn't among them. It is empty if the table has no plan for that shape.
-  /// @param is_cancelled asked before each simulated call: then nothing more is simulated
-  /// Both must outlive it.
+  /// @param is_cancelled asked before each call is made or simulated: then nothing more is
+  /// simulated Both must outlive it.
   CallRow(const Observations& seen, const std::atomic<bool>& is_cancelled)
       : CallRow(seen, seen.shape, is_cancelled) {}
   /// The same of another shape.

@@ -43,7 +43,7 @@ struct Picture {
   double period = 0;       ///< seconds from the end of the call before to the end of a call
 };
 /// Greater than any misfit.
-constexpr double any = std::numeric_limits<double>::infinity();
+constexpr double no_limit = std::numeric_limits<double>::infinity();
 
 Waits observed(const std::vector<PairTimes>& sums) {
   Waits waits;
@@ -157,7 +157,7 @@ private:
       is_of_interest = least_of(begun, counts) / whole < most;
       return is_of_interest;
     });
-    return is_of_interest ? difference(found) / whole : any;
+    return is_of_interest ? difference(found) / whole : no_limit;
   }
   void try_network(std::vector<Cause> causes, Quantity quantity, Network network, double left) {
     if (left >= _best.misfit * (_best.network.hosts.empty() ? 1 : clearly_less)) return;
@@ -179,7 +179,7 @@ private:
     for (Candidate& candidate : best_of(std::move(all), most_finalists)) {
       if (_is_cancelled) return;
       if (few_calls < _row.size()) {
-        candidate.misfit = misfit(network_with(candidate, candidate.factor), _row.size(), any);
+        candidate.misfit = misfit(network_with(candidate, candidate.factor), _row.size(), no_limit);
         candidate.tried = {candidate.factor};
       }
       refine(candidate, last_steps, _row.size());

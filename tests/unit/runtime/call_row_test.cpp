@@ -132,7 +132,7 @@ TEST_CASE("a row ends when its visitor has seen enough, and calls after the last
     return ++calls < 2;
   });
   CHECK(calls == 2);
-  // Of calls that come later nothing is seen, and they don't count as the row's latest ones.
+  // Calls that come later are neither seen nor counted among the latest ones.
   for (int i = 0; i < 3; ++i)
     program.seen.row.push_back(native_call(Kind::barrier, 0));
   const CallRow longer(program.seen, goes_on);
