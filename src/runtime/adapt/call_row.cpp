@@ -68,9 +68,8 @@ const simulator::CallWorkload& CallRow::Workloads::of(const collective::Collecti
     return each.plan == &plan && each.collective == collective;
   });
   if (known != _known.end()) return known->workload;
-  return _known
-      .emplace_back(collective, &plan, simulator::CallWorkload(collective, plan, eager_limit))
-      .workload;
+  _known.push_back({collective, &plan, {collective, plan, eager_limit}});
+  return _known.back().workload;
 }
 
 void CallRow::add(Call call, bool is_planned) {
