@@ -149,6 +149,7 @@ struct Collective {
   /// Bytes by block, for gatherv, scatterv, allgatherv, alltoallv and reduce_scatter; empty: all
   /// blocks have `size` bytes.
   std::vector<Size> block_sizes = {};
+  bool operator==(const Collective&) const = default;
 
   /// Returns the number of blocks that the chunks divide into: 1, ranks, or ranks².
   [[nodiscard]] ChunkId blocks() const;

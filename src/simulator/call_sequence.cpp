@@ -6,8 +6,13 @@
 namespace thalweg::simulator {
 
 Posts CallSequence::next(Problem problem, const Skeleton& skeleton) {
+  const CallWorkload call(problem.collective, skeleton, problem.cost.eager_limit);
+  return next(std::move(problem), call);
+}
+
+Posts CallSequence::next(Problem problem, const CallWorkload& call) {
   problem.entries = std::move(_entries);
-  Posts posts = simulate_posts(problem, skeleton, Fidelity::fast, &_traffic);
+  Posts posts = simulate_posts(problem, call, Fidelity::fast, &_traffic);
   const Time first = *std::ranges::min_element(posts.exits);
   _traffic.rebase(first.value());
   _entries = posts.exits;
@@ -17,12 +22,13 @@ Posts CallSequence::next(Problem problem, const Skeleton& skeleton) {
 }
 
 Time time_in_a_row(const Problem& problem, const Skeleton& skeleton) {
+  const CallWorkload call(problem.collective, skeleton, problem.cost.eager_limit);
   CallSequence calls;
   Time end{}, sum{};
-  for (int call = 0; call < calls_in_a_row; ++call) {
-    const Posts posts = calls.next(problem, skeleton);
+  for (int i = 0; i < calls_in_a_row; ++i) {
+    const Posts posts = calls.next(problem, call);
     const Time last = *std::ranges::max_element(posts.exits);
-    if (2 * call >= calls_in_a_row) sum = sum + (last - end);
+    if (2 * i >= calls_in_a_row) sum = sum + (last - end);
     end = *std::ranges::max_element(calls.entries());
   }
   return sum / (calls_in_a_row - calls_in_a_row / 2);

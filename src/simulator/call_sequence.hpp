@@ -18,6 +18,8 @@ public:
   /// posts' times of a call count from the first exit of the one before.
   /// @throws std::invalid_argument as simulate_posts() does
   Posts next(Problem problem, const Skeleton& skeleton);
+  /// The same of a workload, as simulate_posts() takes it.
+  Posts next(Problem problem, const CallWorkload& call);
 
 private:
   std::vector<Time> _entries;

@@ -8,7 +8,10 @@ FifoWire::FifoWire(const Ports& ports, const Workload& workload, EventQueue& que
                    Traffic* traffic)
     : _ports(ports), _workload(workload), _queue(queue), _traffic(traffic),
       _states(ports.capacities().size()) {
-  if (_traffic != nullptr) _traffic->ports.resize(_states.size());
+  if (_traffic == nullptr) return;
+  _traffic->ports.resize(_states.size());
+  for (const auto& pair : workload.connections)
+    _connections.push_back(&_traffic->connections[pair]);
 }
 
 double FifoWire::serve(PortId port, MessageId message, double size, double begin) {
@@ -23,17 +26,14 @@ double FifoWire::serve(PortId port, MessageId message, double size, double begin
 double FifoWire::send(ConnectionId connection, double bytes, double begin) {
   const double seconds = bytes / _ports.path(connection).bandwidth;
   if (_traffic == nullptr || seconds == 0) return begin + seconds;
-  return connection_of(connection).occupy(begin, seconds);
-}
-
-Occupancy& FifoWire::connection_of(ConnectionId connection) {
-  return _traffic->connections[_workload.connections[static_cast<std::size_t>(connection)]];
+  return _connections[static_cast<std::size_t>(connection)]->occupy(begin, seconds);
 }
 
 Wire::Start FifoWire::start(ConnectionId connection, MessageId message, double bytes, double now) {
   const Path& path = _ports.path(connection);
   Start start{now};
-  if (_traffic != nullptr) start.time = connection_of(connection).free_from(now);
+  if (_traffic != nullptr)
+    start.time = _connections[static_cast<std::size_t>(connection)]->free_from(now);
   double left = start.time; // when the last byte leaves
   for (const PortId port : _ports.departure(connection)) {
     const PortState& state = _states[static_cast<std::size_t>(port)];

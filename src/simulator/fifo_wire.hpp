@@ -28,13 +28,11 @@ private:
   /// Returns when the last byte has left for a connection, which begins with its first at `begin`.
   double send(ConnectionId connection, double bytes, double begin);
 
-  /// Requires traffic.
-  Occupancy& connection_of(ConnectionId connection);
-
   const Ports& _ports;
   const Workload& _workload;
   EventQueue& _queue;
   Traffic* _traffic;
+  std::vector<Occupancy*> _connections; ///< of the traffic, if there is any, by connection
   std::vector<PortState> _states;
   /// When the last byte leaves, of messages on their way to an arrival port. Each has a slot, whose
   /// index its event carries.

@@ -2,6 +2,7 @@
 
 #include "simulator/simulator.hpp"
 #include "simulator/traffic.hpp"
+#include "simulator/workload.hpp"
 
 namespace thalweg::simulator {
 
@@ -19,10 +20,23 @@ struct Posts {
   std::vector<PostedMessage> messages;
 };
 
+/// What of a call depends on no latency and no rate: made once, it may be simulated on several
+/// networks.
+struct CallWorkload {
+  /// @throws std::invalid_argument as Workload does
+  CallWorkload(const Collective& collective, const Skeleton& skeleton, Size eager_limit);
+
+  Workload workload;
+  std::vector<MessageId> order; ///< the messages between ranks, in the global order
+};
+
 /// Simulates a skeleton as simulate() does with a timeline. @throws std::invalid_argument likewise
 /// @param traffic of the calls before, on the same network, to which this one's is added; null:
 /// there is none. Only Fidelity::fast regards it
 Posts simulate_posts(const Problem& problem, const Skeleton& skeleton, Fidelity fidelity,
+                     Traffic* traffic = nullptr);
+/// The same of a workload, which must be that of the problem's collective and eager limit.
+Posts simulate_posts(const Problem& problem, const CallWorkload& call, Fidelity fidelity,
                      Traffic* traffic = nullptr);
 
 } // namespace thalweg::simulator

@@ -271,21 +271,31 @@ Prediction simulate(const Problem& problem, const Skeleton& skeleton,
   return prediction;
 }
 
+CallWorkload::CallWorkload(const Collective& collective, const Skeleton& skeleton, Size eager_limit)
+    : workload(collective, algorithms::expand(collective.kind, skeleton, collective.size),
+               Sizes::exact, eager_limit),
+      order(workload.in_order()) {
+  std::erase_if(order, [&](MessageId id) { return workload.of(id).from == workload.of(id).to; });
+}
+
 Posts simulate_posts(const Problem& problem, const Skeleton& skeleton, Fidelity fidelity,
+                     Traffic* traffic) {
+  check(problem, {});
+  return simulate_posts(problem, {problem.collective, skeleton, problem.cost.eager_limit}, fidelity,
+                        traffic);
+}
+
+Posts simulate_posts(const Problem& problem, const CallWorkload& call, Fidelity fidelity,
                      Traffic* traffic) {
   SimulationOptions options;
   options.fidelity = fidelity;
   check(problem, options);
-  const Size size = problem.collective.size;
-  const Workload workload(problem.collective,
-                          algorithms::expand(problem.collective.kind, skeleton, size), Sizes::exact,
-                          problem.cost.eager_limit);
-  const Run run = simulator::run(problem, workload, options, false, traffic);
+  const Run run = simulator::run(problem, call.workload, options, false, traffic);
   Posts posts;
   posts.exits = prediction_of(run).exits;
-  for (const MessageId id : workload.in_order()) {
-    const Template& t = workload.of(id);
-    if (t.from == t.to) continue;
+  posts.messages.reserve(call.order.size());
+  for (const MessageId id : call.order) {
+    const Template& t = call.workload.of(id);
     const Span& span = run.spans[static_cast<std::size_t>(id)];
     posts.messages.push_back({t.from, t.to, t.step, Time(span.posted), Time(span.end)});
   }

@@ -5,12 +5,18 @@
 namespace thalweg::simulator {
 
 double Occupancy::free_from(double time) const {
+  if (_intervals.empty() || _intervals.back().end <= time) return time;
   const auto next = std::ranges::upper_bound(_intervals, time, {}, &Interval::end);
   return next != _intervals.end() && next->begin <= time ? next->end : time;
 }
 
 double Occupancy::occupy(double begin, double seconds) {
   if (seconds <= 0) return begin;
+  if (_intervals.empty() || _intervals.back().end < begin) {
+    _intervals.push_back({begin, begin + seconds});
+    return begin + seconds;
+  }
+  if (_intervals.back().end == begin) return _intervals.back().end = begin + seconds;
   const auto first = std::ranges::lower_bound(_intervals, begin, {}, &Interval::end);
   auto next = first;
   double end = begin + seconds;

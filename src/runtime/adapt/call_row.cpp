@@ -24,7 +24,11 @@ CallRow::CallRow(const Observations& seen, const CalledShape& shape,
   for (const RowedCall& called : seen.row)
     add(called, shape);
   drop_first_calls();
-  if (std::ranges::any_of(_calls, &Call::is_meant)) return;
+  if (std::ranges::none_of(_calls, &Call::is_meant)) add_likely_calls(shape);
+  find_workloads();
+}
+
+void CallRow::add_likely_calls(const CalledShape& shape) {
   _calls.clear();
   _planned.clear();
   for (std::size_t i = 0; i < least_row; ++i)
@@ -47,6 +51,25 @@ void CallRow::drop_first_calls() {
   std::erase_if(_planned, [&](std::size_t at) { return at < dropped; });
   for (std::size_t& at : _planned)
     at -= dropped;
+}
+
+void CallRow::find_workloads() {
+  const units::Size eager_limit = network::message_cost(_seen.network, _seen.library).eager_limit;
+  for (Call& call : _calls) {
+    if (_is_cancelled) return;
+    call.workload = &_workloads.of(call.collective, *call.plan, eager_limit);
+  }
+}
+
+const simulator::CallWorkload& CallRow::Workloads::of(const collective::Collective& collective,
+                                                      const algorithms::Skeleton& plan,
+                                                      units::Size eager_limit) {
+  const auto known = std::ranges::find_if(_known, [&](const Known& each) {
+    return each.plan == &plan && each.collective == collective;
+  });
+  if (known != _known.end()) return known->workload;
+  _known.push_back({collective, &plan, {collective, plan, eager_limit}});
+  return _known.back().workload;
 }
 
 void CallRow::add(Call call, bool is_planned) {
@@ -89,12 +112,13 @@ const CallRow::Native& CallRow::native_of(const RowedCall& called) {
 CallSeconds CallRow::seconds_with(const algorithms::Skeleton& plan, const Network& network) const {
   CallSeconds sum;
   double calls = 0;
-  simulate_all(network, size(), &plan,
+  simulate_all(network, size(), _calls.size(), &plan,
                [&](const Call& call, const simulator::Posts&, const Taken& taken) {
                  sum.all += taken.after;
-                 if (!call.is_meant) return;
+                 if (!call.is_meant) return true;
                  sum.of_shape += taken.call;
                  ++calls;
+                 return true;
                });
   if (calls > 0) sum.call = sum.of_shape / calls;
   return sum;

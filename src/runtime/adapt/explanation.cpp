@@ -38,9 +38,12 @@ using Waits = std::vector<double>;
 
 /// The result of simulating calls.
 struct Picture {
-  Waits waits;
-  double period = 0; ///< seconds from the end of the call before to the end of a call
+  Waits sums;              ///< of the waits
+  std::vector<int> counts; ///< of the messages
+  double period = 0;       ///< seconds from the end of the call before to the end of a call
 };
+/// Greater than any misfit.
+constexpr double no_limit = std::numeric_limits<double>::infinity();
 
 Waits observed(const std::vector<PairTimes>& sums) {
   Waits waits;
@@ -63,6 +66,8 @@ public:
   std::optional<Explanation> run() {
     if (_row.empty()) return std::nullopt;
     _usual = picture(_seen.network, _row.size());
+    for (std::size_t at = 0; at < _waits.size(); ++at)
+      if (_waits[at] >= 0 && _usual.counts[at] > 0) _compared.push_back(at);
     const double usual_ns =
         _seen.usual_ns > 0 ? static_cast<double>(_seen.usual_ns) : 1e9 * _usual.period;
     _is_slower = static_cast<double>(_seen.cost_ns) > usual_ns;
@@ -70,7 +75,7 @@ public:
     if (_usual.period <= 0 || _unexplained <= 0) return std::nullopt;
     if (_seen.unimpaired)
       try_network({}, Quantity::bandwidth, *_seen.unimpaired,
-                  misfit(*_seen.unimpaired, _row.size()));
+                  misfit(*_seen.unimpaired, _row.size(), _best.misfit));
     if (!_seen.looks_for_recovery) try_candidates();
     if (_best.misfit > most_misfit) return std::nullopt;
     return std::move(_best);
@@ -78,10 +83,11 @@ public:
 
 private:
   /// Simulates the latest calls: the more, the more the ranks come as late as they do on and on.
-  [[nodiscard]] Picture picture(const Network& network, std::size_t most) const {
-    Picture result;
-    Waits sums(_waits.size());
-    std::vector<int> counts(_waits.size());
+  /// @param goes_on asked after each of those that count
+  template <class GoesOn>
+  [[nodiscard]] Picture picture(const Network& network, std::size_t most,
+                                const GoesOn& goes_on) const {
+    Picture result{Waits(_waits.size()), std::vector<int>(_waits.size())};
     double calls = 0;
     _row.simulate(network, most, [&](const simulator::Posts& posts, double seconds) {
       result.period += seconds;
@@ -89,14 +95,16 @@ private:
       for (const simulator::PostedMessage& message : posts.messages) {
         const std::size_t at = place(message);
         if (at == none) continue;
-        sums[at] += (message.end - message.awaited).value();
-        ++counts[at];
+        result.sums[at] += (message.end - message.awaited).value();
+        ++result.counts[at];
       }
+      return goes_on(result);
     });
-    for (std::size_t i = 0; i < counts.size(); ++i)
-      result.waits.push_back(counts[i] == 0 ? -1 : sums[i] / counts[i]);
     result.period /= std::max(1.0, calls);
     return result;
+  }
+  [[nodiscard]] Picture picture(const Network& network, std::size_t most) const {
+    return picture(network, most, [](const Picture&) { return true; });
   }
   /// Returns where a message is counted, if it is between hosts.
   [[nodiscard]] std::size_t place(const simulator::PostedMessage& message) const {
@@ -108,14 +116,26 @@ private:
   }
   /// Returns by how much the waits of a class of messages differ from those in a picture.
   [[nodiscard]] double difference(const Picture& picture, std::size_t at) const {
-    if (_waits[at] < 0 || picture.waits[at] < 0) return 0;
-    const double seconds = std::abs(_waits[at] - picture.waits[at]);
+    if (_waits[at] < 0 || picture.counts[at] == 0) return 0;
+    const double seconds = std::abs(_waits[at] - picture.sums[at] / picture.counts[at]);
     return seconds < least_difference ? 0 : seconds;
   }
   [[nodiscard]] double difference(const Picture& picture) const {
     double sum = 0;
-    for (std::size_t at = 0; at < _waits.size(); ++at)
+    for (const std::size_t at : _compared)
       sum += difference(picture, at);
+    return sum;
+  }
+  /// Returns the least that the difference can be when all calls have been simulated: waits that
+  /// are too long already don't become shorter. The same calls have as many messages on any
+  /// network.
+  [[nodiscard]] double least_of(const Picture& begun, const std::vector<int>& counts) const {
+    double sum = 0;
+    for (const std::size_t at : _compared) {
+      if (counts[at] == 0) continue;
+      const double excess = begun.sums[at] / counts[at] - _waits[at];
+      if (excess >= least_difference) sum += excess;
+    }
     return sum;
   }
   /// A part of the network, and by how much it may have changed.
@@ -124,11 +144,20 @@ private:
     std::vector<double> latency_ns; ///< of a path through each of them, as it usually is
     Quantity quantity{};
     double factor = 1, misfit = 1;
+    std::vector<double> tried = {}; ///< factors, with as many calls
   };
   /// @param calls that are simulated: few, or the whole row
-  [[nodiscard]] double misfit(const Network& network, std::size_t calls) const {
-    const double unexplained = calls < _row.size() ? _unexplained_in_few : _unexplained;
-    return difference(picture(network, calls)) / std::max(unexplained, least_difference);
+  /// @param most from which on the misfit is of no interest: then it may be infinite instead
+  [[nodiscard]] double misfit(const Network& network, std::size_t calls, double most) const {
+    const bool are_few = calls < _row.size();
+    const double whole = std::max(are_few ? _unexplained_in_few : _unexplained, least_difference);
+    const std::vector<int>& counts = (are_few ? _usual_in_few : _usual).counts;
+    bool is_of_interest = true;
+    const Picture found = picture(network, calls, [&](const Picture& begun) {
+      is_of_interest = least_of(begun, counts) / whole < most;
+      return is_of_interest;
+    });
+    return is_of_interest ? difference(found) / whole : no_limit;
   }
   void try_network(std::vector<Cause> causes, Quantity quantity, Network network, double left) {
     if (left >= _best.misfit * (_best.network.hosts.empty() ? 1 : clearly_less)) return;
@@ -136,7 +165,8 @@ private:
   }
   /// Tries each part of the network with few calls, and those that explain most with more.
   void try_candidates() {
-    _unexplained_in_few = difference(picture(_seen.network, few_calls));
+    _usual_in_few = few_calls < _row.size() ? picture(_seen.network, few_calls) : _usual;
+    _unexplained_in_few = difference(_usual_in_few);
     std::vector<Candidate> all;
     for (const std::vector<Cause>& causes : parts())
       add_candidates(all, causes);
@@ -148,7 +178,10 @@ private:
     // What is more likely by itself stays first among the finalists.
     for (Candidate& candidate : best_of(std::move(all), most_finalists)) {
       if (_is_cancelled) return;
-      candidate.misfit = misfit(network_with(candidate, candidate.factor), _row.size());
+      if (few_calls < _row.size()) {
+        candidate.misfit = misfit(network_with(candidate, candidate.factor), _row.size(), no_limit);
+        candidate.tried = {candidate.factor};
+      }
       refine(candidate, last_steps, _row.size());
       Network network = network_with(candidate, candidate.factor);
       try_network(std::move(candidate.causes), candidate.quantity, std::move(network),
@@ -164,6 +197,8 @@ private:
     for (const Quantity quantity : {Quantity::bandwidth, Quantity::latency}) {
       if (!is_meant(causes.front(), quantity) || _is_cancelled) continue;
       Candidate& candidate = all.emplace_back(Candidate{causes, latency_ns, quantity});
+      // A factor of 1 explains nothing, if there is something to explain.
+      if (_unexplained_in_few > 0) candidate.tried = {1};
       for (const double factor : first_factors)
         improve(candidate, _is_slower ? factor : 1 / factor, few_calls);
       refine(candidate, first_steps, few_calls);
@@ -175,7 +210,9 @@ private:
         improve(candidate, factor, calls);
   }
   void improve(Candidate& candidate, double factor, std::size_t calls) const {
-    const double left = misfit(network_with(candidate, factor), calls);
+    if (std::ranges::find(candidate.tried, factor) != candidate.tried.end()) return;
+    candidate.tried.push_back(factor);
+    const double left = misfit(network_with(candidate, factor), calls, candidate.misfit);
     if (left >= candidate.misfit) return;
     candidate.misfit = left;
     candidate.factor = factor;
@@ -289,8 +326,10 @@ private:
   Waits _waits;            ///< observed
   Picture _usual;          ///< simulated on the network that is in force
   double _unexplained = 0; ///< of these, seconds, if nothing changed
+  Picture _usual_in_few;
   double _unexplained_in_few = 0;
-  bool _is_slower = true; ///< calls are than before
+  std::vector<std::size_t> _compared; ///< where waits are both observed and simulated
+  bool _is_slower = true;             ///< calls are than before
   Explanation _best;
 };
 

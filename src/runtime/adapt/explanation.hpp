@@ -26,7 +26,7 @@ struct Explanation {
 /// takes. Each trunk and each direction between two sites with messages that differ, and the ports
 /// and pairs whose messages differ most are tried with several factors. Of those that explain about
 /// as much the first one counts. Where it is looked for a recovery, only the network as it was is
-/// tried. Deterministic. O(causes × simulations).
+/// tried. Deterministic. O(causes × simulations); one ends early if another factor explains more.
 std::optional<Explanation> explain(const Observations& seen, const std::atomic<bool>& is_cancelled);
 
 } // namespace thalweg::runtime

@@ -108,16 +108,51 @@ TEST_CASE("a row that is cancelled ends after the call that is simulated") {
   std::atomic<bool> is_cancelled{false};
   const CallRow row(program.seen, is_cancelled);
   int calls = 0;
-  const auto count = [&](const simulator::Posts&, double) { ++calls; };
+  const auto count = [&](const simulator::Posts&, double) { return ++calls > 0; };
   row.simulate(program.seen.network, row.size(), count);
   CHECK(calls == 6);
   row.simulate(program.seen.network, row.size(), [&](const auto&, double) {
     ++calls;
     is_cancelled = true;
+    return true;
   });
   CHECK(calls == 7);
   row.simulate(program.seen.network, row.size(), count);
   CHECK(calls == 7);
+}
+
+TEST_CASE("a row ends when its visitor has seen enough, and calls after the last of the shape "
+          "change nothing") {
+  BroadcastRow program({});
+  const CallRow row(program.seen, goes_on);
+  int calls = 0;
+  double seconds = 0;
+  row.simulate(program.seen.network, row.size(), [&](const simulator::Posts&, double taken) {
+    seconds += taken;
+    return ++calls < 2;
+  });
+  CHECK(calls == 2);
+  // Calls that come later are neither seen nor counted among the latest ones.
+  for (int i = 0; i < 3; ++i)
+    program.seen.row.push_back(native_call(Kind::barrier, 0));
+  const CallRow longer(program.seen, goes_on);
+  double again = 0;
+  calls = 0;
+  longer.simulate(program.seen.network, longer.size(), [&](const simulator::Posts&, double taken) {
+    again += taken;
+    return ++calls < 2;
+  });
+  CHECK(again == seconds);
+}
+
+TEST_CASE("a row whose making was cancelled has nothing to simulate") {
+  const BroadcastRow program({});
+  std::atomic<bool> is_cancelled{true};
+  const CallRow row(program.seen, is_cancelled);
+  is_cancelled = false;
+  int calls = 0;
+  row.simulate(program.seen.network, row.size(), [&](const auto&, double) { return ++calls > 0; });
+  CHECK(calls == 0);
 }
 
 TEST_CASE("a row has no more calls than have so many messages, and none if one has more") {

@@ -123,3 +123,35 @@ TEST_CASE("ranks that must wait for each other take as long in a row as once") {
   CHECK(scan_once.value() >= 5e-3);
   CHECK(scan_each.value() < 1e-3);
 }
+
+TEST_CASE("a workload made once gives the same posts on every network") {
+  constexpr units::Size size = 100'001; // which its segments and blocks don't divide
+  network::Placement placement(6);
+  std::iota(placement.begin(), placement.end(), 0);
+  for (const std::string algorithm : {"pipelined-chain", "scatter-allgather"}) {
+    CAPTURE(algorithm);
+    const collective::Collective bcast{
+        .kind = collective::Kind::bcast, .ranks = 6, .root = 2, .size = size};
+    const network::Network usual = network::even_network(6, units::Time(1e-3), units::Rate(1e7));
+    const algorithms::Problem planned = algorithms::make_problem(bcast, usual, placement, "");
+    const algorithms::Skeleton skeleton = algorithms::find(algorithm).build(planned, {});
+    const simulator::CallWorkload workload(bcast, skeleton, planned.cost.eager_limit);
+    for (const double rate : {1e7, 1e6}) {
+      network::Network net = usual;
+      net.hosts[3].ingress = units::Rate(rate);
+      const algorithms::Problem problem = algorithms::make_problem(bcast, net, placement, "");
+      simulator::CallSequence by_workload, by_skeleton;
+      for (int call = 0; call < 3; ++call) {
+        const Posts posts = by_workload.next(problem, workload);
+        const Posts expected = by_skeleton.next(problem, skeleton);
+        CHECK(posts.exits == expected.exits);
+        REQUIRE(posts.messages.size() == expected.messages.size());
+        for (std::size_t i = 0; i < posts.messages.size(); ++i) {
+          CHECK(posts.messages[i].from == expected.messages[i].from);
+          CHECK(posts.messages[i].to == expected.messages[i].to);
+          CHECK(posts.messages[i].end == expected.messages[i].end);
+        }
+      }
+    }
+  }
+}
