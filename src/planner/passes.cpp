@@ -1,6 +1,7 @@
 #include "planner/passes.hpp"
 
 #include "planner/native.hpp"
+#include "planner/native_algorithm.hpp"
 #include "planner/parallel.hpp"
 #include "planner/search.hpp"
 #include "schedule/verify.hpp"
@@ -29,6 +30,9 @@ constexpr std::size_t search_starts = 3;
 /// How much longer than the chosen plan another one may be predicted to take to race with it:
 /// predictions of one program's calls are off by up to a fifth.
 constexpr double second_margin = 1.25;
+/// How much longer than a plan native must take that is the same algorithm. Native is measured,
+/// where processors are busy, and the plan is simulated.
+constexpr double least_gain_as_native = 1.5;
 /// How much longer a call may be predicted to take by a plan than by native, in a row of calls.
 constexpr double most_loss_in_a_row = 1.05;
 /// Candidates that are tried in a row of calls, if the best one loses more there.
@@ -260,12 +264,15 @@ void Passes::choose_against_native(std::size_t best) {
   };
   Entrant& favourite = _entrants[best];
   if (!is_faster(favourite)) return choose_native(not_faster(favourite.candidate));
+  if (does_as_native(favourite))
+    return choose_native(to_text(favourite.candidate) + " is what the library does");
   find_in_a_row(favourite);
   if (favourite.in_a_row <= most_loss_in_a_row * native().in_a_row) return choose(favourite);
   const Entrant* least = nullptr;
   for (std::size_t i = 0; i < std::min(_entrants.size(), most_in_a_row); ++i) {
     Entrant& entrant = _entrants[i];
     if (!is_faster(entrant)) break;
+    if (does_as_native(entrant)) continue;
     find_in_a_row(entrant);
     if (entrant.in_a_row > Time(0) && (least == nullptr || entrant.product() < least->product()))
       least = &entrant;
@@ -274,6 +281,21 @@ void Passes::choose_against_native(std::size_t best) {
     return choose(*least);
   choose_native(to_text(favourite.candidate) + " loses more" + in_a_row(favourite) +
                 " than it gains in a single one");
+}
+
+/// Whether a candidate is the library's own algorithm for all ranks, which wasn't measured to be
+/// much slower.
+bool Passes::does_as_native(const Entrant& entrant) const {
+  if (native().time.value() >= least_gain_as_native * entrant.seconds()) return false;
+  const auto is_same = [&](const NativeAlgorithm& algorithm) {
+    if (to_text(algorithm) != native().algorithm || algorithm.phases.size() != 1) return false;
+    const Phase& phase = algorithm.phases.front();
+    return phase.level == Level::all && phase.collective.kind == _problem.collective.kind &&
+           phase.choice.algorithm == entrant.candidate.algorithm &&
+           algorithms::make_skeleton(algorithms::find(phase.choice.algorithm), _problem,
+                                     phase.choice.parameters) == entrant.skeleton;
+  };
+  return std::ranges::any_of(native_algorithms(_problem, _options.library), is_same);
 }
 
 void Passes::find_in_a_row(Entrant& entrant) const {

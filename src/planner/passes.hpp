@@ -92,6 +92,7 @@ private:
   void choose();
   void choose_against_native(std::size_t best);
   void find_in_a_row(Entrant& entrant) const;
+  [[nodiscard]] bool does_as_native(const Entrant& entrant) const;
   void choose_native(const std::string& why);
   void choose(const Entrant& entrant);
   [[nodiscard]] Native& native() { return _explanation.plan.native; }

