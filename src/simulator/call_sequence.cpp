@@ -31,7 +31,8 @@ Time time_in_a_row(const Problem& problem, const Skeleton& skeleton) {
     if (2 * i >= calls_in_a_row) sum = sum + (last - end);
     end = *std::ranges::max_element(calls.entries());
   }
-  return sum / (calls_in_a_row - calls_in_a_row / 2);
+  constexpr int counted = calls_in_a_row - calls_in_a_row / 2;
+  return sum / counted;
 }
 
 } // namespace thalweg::simulator

@@ -32,7 +32,7 @@ public:
   /// The latest calls, as many as have no more than most_messages; some of Observations::shape if
   /// that isn't among them. It is empty if the table has no plan for that shape.
   /// @param is_cancelled asked before each call is made or simulated: then nothing more is
-  /// simulated Both must outlive it.
+  /// Both must outlive it.
   CallRow(const Observations& seen, const std::atomic<bool>& is_cancelled)
       : CallRow(seen, seen.shape, is_cancelled) {}
   /// The same of another shape.
