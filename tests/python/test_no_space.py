@@ -26,7 +26,7 @@ COMMANDS = {
     "table": "plan {net} --no-wisdom -n 2 -o {file}",
     "picture": "plan {net} --no-wisdom -n 6 bcast 8MB --draw {file}.svg",
     "schedule": "plan {net} --no-wisdom -n 6 bcast 8MB --export {file}",
-    "tree": "plan {net} --no-wisdom -n 6 bcast 1KB --write-tree {file}",
+    "tree": "plan {net} --no-wisdom -n 6 bcast 64KB --write-tree {file}",
     "network": "show {net} --matrix latency --picture {file}.svg",
     "export": "export {net} -o {file}",
     "perfetto": "export {run} --format perfetto -o {file}",

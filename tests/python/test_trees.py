@@ -137,9 +137,9 @@ def test_only_trees_are_written() -> None:
 def test_plan_reads_and_writes_trees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     net, found = tmp_path / "net.json", tmp_path / "found.json"
     network.write(hosts(6), net)
-    assert main(["plan", str(net), "bcast", "1KB", "--write-tree", str(found), "--json"]) == 0
+    assert main(["plan", str(net), "bcast", "64KB", "--write-tree", str(found), "--json"]) == 0
     best = json.loads(capsys.readouterr().out)
-    mine = ["plan", str(net), "bcast", "1KB", "--tree", str(found)]
+    mine = ["plan", str(net), "bcast", "64KB", "--tree", str(found)]
     assert main([*mine, "--write-tree", str(tmp_path / "found.tree"), "--json"]) == 0
     again = json.loads(capsys.readouterr().out)
     assert again["algorithm"] == "tree"
