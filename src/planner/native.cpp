@@ -40,7 +40,9 @@ std::vector<Kind> measured_kinds(const network::Network& network, const std::str
 } // namespace
 
 Native NativeModel::predict(const Problem& problem) {
-  Native native = simulate(problem);
+  std::vector<Part> parts;
+  Native native = simulate(problem, &parts);
+  native.in_a_row = in_a_row(parts);
   const Time by_rules = native.time;
   scale(native, problem);
   if (by_rules > Time(0)) native.in_a_row = native.in_a_row * (native.time / by_rules);
@@ -68,7 +70,7 @@ void NativeModel::scale(Native& native, const Problem& problem) {
 }
 
 /// Begins with the shortest estimate, so that the others are given up sooner.
-Native NativeModel::simulate(const Problem& problem) const {
+Native NativeModel::simulate(const Problem& problem, std::vector<Part>* of_best) const {
   std::vector<Chosen> chosen;
   const std::vector<NativeAlgorithm> algorithms = native_algorithms(problem, _options.library);
   for (const NativeAlgorithm& algorithm : algorithms) {
@@ -79,12 +81,12 @@ Native NativeModel::simulate(const Problem& problem) const {
   }
   std::ranges::stable_sort(chosen, {}, &Chosen::estimate);
   Native best;
-  for (const Chosen& each : chosen) {
+  for (Chosen& each : chosen) {
     const Time found = time(each.parts, best.algorithm.empty() ? Time::infinity() : best.time);
     if (!best.algorithm.empty() && !(found < best.time)) continue;
     best.algorithm = each.name;
     best.time = found;
-    best.in_a_row = in_a_row(each.parts);
+    if (of_best != nullptr) *of_best = std::move(each.parts);
   }
   return best;
 }

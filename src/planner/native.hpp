@@ -58,7 +58,8 @@ private:
     Time estimate{};
   };
 
-  [[nodiscard]] Native simulate(const Problem& problem) const;
+  /// @param of_best gets the parts of what is chosen, unless it is null
+  [[nodiscard]] Native simulate(const Problem& problem, std::vector<Part>* of_best = nullptr) const;
   void scale(Native& native, const Problem& problem);
   [[nodiscard]] std::vector<Part> parts(const Problem& problem,
                                         const NativeAlgorithm& algorithm) const;

@@ -299,7 +299,7 @@ bool Passes::does_as_native(const Entrant& entrant) const {
 }
 
 void Passes::find_in_a_row(Entrant& entrant) const {
-  if (native().in_a_row > Time(0))
+  if (native().in_a_row > Time(0) && !(entrant.in_a_row > Time(0)))
     entrant.in_a_row = judge_in_a_row(_problem, entrant.skeleton, _limits);
 }
 

@@ -3,7 +3,6 @@
 #include "simulator/posts.hpp"
 #include "simulator/traffic.hpp"
 
-#include <cstdint>
 #include <vector>
 
 namespace thalweg::simulator {
