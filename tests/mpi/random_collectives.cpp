@@ -402,7 +402,9 @@ void run_threads(std::uint64_t seed, int operations, std::int64_t largest) {
   }
   for (MPI_Comm& world : worlds)
     MPI_Comm_free(&world);
-  leak.check_end(most_growth(largest));
+  // Threads have parts of the heap of their own; with Intel MPI alone a process grows by 20 MiB,
+  // however many calls there are.
+  leak.check_end(2 * most_growth(largest));
 }
 
 } // namespace

@@ -205,6 +205,14 @@ std::jmp_buf before_the_call;
 void jump(MPI_Comm*, int*, ...) { std::longjmp(before_the_call, 1); }
 void raise_exception(MPI_Comm*, int*, ...) { throw 5; }
 
+/// Calls from a frame that keeps what calls before it left on the stack.
+[[gnu::noinline]] void check_sum_below(MPI_Comm comm) {
+  volatile char untouched[4096];
+  untouched[0] = 0;
+  check_sum(comm);
+  check(untouched[0] == 0, "a frame is its own");
+}
+
 /// Error handlers leave the call by longjmp and by an exception, and later calls are as ever.
 void handlers() {
   std::array<MPI_Errhandler, 2> handlers{};
@@ -213,13 +221,17 @@ void handlers() {
   int data = 0;
   for (int round = 0; round < rounds; ++round) {
     MPI_Comm_set_errhandler(world, handlers[0]);
+    const bool is_turn = round % size_of(world) == rank_of(world);
     volatile bool jumped = false;
     if (setjmp(before_the_call) == 0)
       MPI_Bcast(&data, 1, MPI_INT, size_of(world), world);
     else
       jumped = true;
+    if (is_turn)
+      check_sum_below(world);
+    else
+      check_sum(world);
     check(jumped, "the handler jumps");
-    check_sum(world);
     MPI_Comm_set_errhandler(world, handlers[1]);
     bool caught = false;
     try {

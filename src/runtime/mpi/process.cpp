@@ -39,6 +39,11 @@ std::uint64_t hash(const unsigned char* data, std::size_t size) {
   return result;
 }
 
+std::span<const ElfW(Phdr)> own_segments() {
+  const auto* const base = reinterpret_cast<const char*>(&__ehdr_start);
+  return {reinterpret_cast<const ElfW(Phdr)*>(base + __ehdr_start.e_phoff), __ehdr_start.e_phnum};
+}
+
 std::size_t aligned(std::size_t size) { return (size + 3) & ~std::size_t{3}; }
 
 /// Returns the hash of the build id among the notes in [at, at + size), or 0.
@@ -69,11 +74,18 @@ std::string host_name() {
 
 std::uint64_t build_id() {
   const char* const base = reinterpret_cast<const char*>(&__ehdr_start);
-  const auto* headers = reinterpret_cast<const ElfW(Phdr)*>(base + __ehdr_start.e_phoff);
-  for (int i = 0; i < __ehdr_start.e_phnum; ++i)
-    if (headers[i].p_type == PT_NOTE)
-      if (const auto id = build_id_in(base + headers[i].p_vaddr, headers[i].p_memsz)) return id;
+  for (const auto& segment : own_segments())
+    if (segment.p_type == PT_NOTE)
+      if (const auto id = build_id_in(base + segment.p_vaddr, segment.p_memsz)) return id;
   return 0;
+}
+
+bool is_own_code(std::uintptr_t address) {
+  const std::uintptr_t offset = address - reinterpret_cast<std::uintptr_t>(&__ehdr_start);
+  return std::ranges::any_of(own_segments(), [&](const auto& segment) {
+    return segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 &&
+           offset - segment.p_vaddr < segment.p_memsz;
+  });
 }
 
 bool has_device_library() {

@@ -12,6 +12,9 @@ std::string host_name();
 /// Returns the build id of the file this library was loaded from, or 0 if it has none.
 std::uint64_t build_id();
 
+/// Whether an address is of this library's code.
+bool is_own_code(std::uintptr_t address);
+
 /// Whether a library that manages another device's memory is loaded (CUDA, ROCm, Level Zero).
 bool has_device_library();
 
