@@ -192,6 +192,7 @@ void Passes::predict_native() {
 }
 
 void Passes::find_bound() {
+  if (_problem.network.size() > network::most_hosts_in_matrices) return; // it takes gigabytes
   _explanation.plan.bound =
       _limits.known != nullptr ? _limits.known->bound : bounds::bound(_problem);
 }
