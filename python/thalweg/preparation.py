@@ -226,7 +226,7 @@ def _as_filled(launcher: Launcher, request: Request, listed: Sequence[Host]) -> 
                 f"cores; write '{name} slots=1', or more"
             )
     if launcher.form == "openmpi-4":
-        return sorted(listed, key=lambda host: not hosts.is_this_machine(host.name))
+        return launch_files.in_order_of_open_mpi_4(listed)
     return list(listed)
 
 

@@ -1,5 +1,6 @@
 #include "planner/passes.hpp"
 
+#include "network/host_classes.hpp"
 #include "planner/native.hpp"
 #include "planner/native_algorithm.hpp"
 #include "planner/parallel.hpp"
