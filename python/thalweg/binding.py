@@ -1,5 +1,6 @@
 """Binds ranks to cores of their hosts by what they send each other: placement, one level down."""
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -42,13 +43,18 @@ def bind(
     for at, ranks in enumerate(members.values()):
         number[ranks], place[ranks] = np.arange(len(ranks)), at
     sender, receiver = matrix.sender, matrix.receiver
-    near = place[sender] == place[receiver]
+    near = np.flatnonzero(place[sender] == place[receiver])
+    if alike:
+        groups, pairs = [list(members.values())], [near]
+    else:
+        groups = [[ranks] for ranks in members.values()]
+        near = near[np.argsort(place[sender[near]], kind="stable")]
+        pairs = np.split(near, np.searchsorted(place[sender[near]], np.arange(1, len(groups))))
     cores: list[Core | None] = [None] * len(hosts)
-    together = list(members.values())
-    for group in [together] if alike else [[ranks] for ranks in together]:
+    of_count = functools.cache(lambda count: _core.inside(topology, count))  # reads the topology
+    for group, own in zip(groups, pairs, strict=True):
         count = max(map(len, group))
-        own = near & np.isin(sender, np.concatenate(group))
-        inside = _core.inside(topology, count)
+        inside = of_count(count)
         found = mapping.place(
             inside.network,
             mapping.communication(

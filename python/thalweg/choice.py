@@ -86,7 +86,9 @@ class Choice:
 
     @cached_property
     def bound_with_slow_start(self) -> Bound:
-        """The limit on this network with its transport, and what sets it."""
+        """The limit on this network with its transport, and what sets it; none without a bound."""
+        if not self.bound_reason:
+            return self.explanation.plan.bound
         return bounds.bound_with_slow_start(self.problem)
 
     @property

@@ -219,10 +219,10 @@ def write_whole(path: Path, content: str | bytes) -> None:
     if not path.name:
         raise IsADirectoryError(21, "Is a directory", str(path))
     data = content.encode() if isinstance(content, str) else content
-    path = Path(os.path.realpath(path))
-    if _is_device(path):
+    if _is_device(path):  # what a pipe's link names isn't there
         path.write_bytes(data)
         return
+    path = Path(os.path.realpath(path))
     # Machines that share the folder may have a process of the same number.
     unique = os.urandom(8).hex()
     temporary = path.with_name(f"{path.name}.{unique}.new")

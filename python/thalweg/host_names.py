@@ -10,10 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
-import queue
 import socket
-import threading
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -24,6 +21,7 @@ from thalweg.cache_folder import ANOTHER_CACHE, cache, lab
 from thalweg.errors import UserError
 from thalweg.files import write_error, write_whole
 from thalweg.printable import short
+from thalweg.threads import for_each
 
 MOST_NAMED = 8
 """Most hosts of a network that an error names."""
@@ -247,25 +245,13 @@ def _ask(names: Sequence[str], hosts: Sequence[str]) -> None:
     What is not answered in time counts as unknown from then on.
     """
     asked = [each for each in dict.fromkeys([*names, *hosts]) if each not in _answers]
-    left: queue.SimpleQueue[str] = queue.SimpleQueue()
-    for each in asked:
-        left.put(each)
-    answered: dict[str, frozenset[str]] = {}
     with_names = set(names)
 
-    def work() -> None:
-        with contextlib.suppress(queue.Empty):
-            while True:
-                name = left.get_nowait()
-                found = _addresses(name)
-                answered[name] = frozenset(found | (_names(found) if name in with_names else set()))
+    def answer(name: str) -> frozenset[str]:
+        found = _addresses(name)
+        return frozenset(found | (_names(found) if name in with_names else set()))
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in asked[:AT_ONCE]]
-    end = time.monotonic() + PATIENCE
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(max(0.0, end - time.monotonic()))
+    answered = for_each(asked, answer, at_once=AT_ONCE, patience=PATIENCE)
     _answers.update({name: answered.get(name, frozenset()) for name in asked})
 
 

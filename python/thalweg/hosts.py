@@ -69,14 +69,20 @@ def parse(text: str) -> list[Host]:
     The slots of a host that is listed several times are added up. Raises UserError if it is no
     list of hosts.
     """
-    if "/" in text:
-        return read(Path(text))
-    if not is_file(Path(text)):
+    file = file_of(text)
+    if file is None:
         return expanded(text)
     try:
-        return read(Path(text))
+        return read(file)
     except UserError as error:
+        if "/" in text:
+            raise
         raise UserError(f"{error}; if you mean the host {text}, write -H {text}:1") from None
+
+
+def file_of(text: str) -> Path | None:
+    """Returns the hostfile that parse() reads; None if the text is a list of hosts."""
+    return Path(text) if "/" in text or is_file(Path(text)) else None
 
 
 def expanded(text: str) -> list[Host]:

@@ -214,9 +214,10 @@ def given(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Cautio
     """Returns the user's network file, or where it doesn't fit the hosts, what does.
 
     Samples a few telling pairs if too little was heard of them lately. If what is found differs,
-    that is said, and the network is a calibrated copy of the file in the cache; or, if hardly
-    anything fits, or hosts have been replaced by others, the network that is known of the hosts
-    (network()). The file isn't changed. Raises UserError as network() does.
+    that is said, and the network is a calibrated copy of the file in the cache, which stays the
+    same as long as it fits, so that plans and races for it are found again; or, if hardly anything
+    fits, or hosts have been replaced by others, the network that is known of the hosts (network()).
+    The file isn't changed. Raises UserError as network() does.
     """
     try:
         return _verified_file(path, hosts, launcher, caution)
@@ -247,7 +248,8 @@ def _verified_file(
         net = sampling.part(net, sorted(_places(net, names)))
     history = weather.load(names, recent=True)
     found: Entry | None = drift.known(history, time.time() - FRESH)
-    is_new = found is None or len(found.bandwidth) < FEWEST or caution.verify == "always"
+    fewest = min(FEWEST, len(names) * (len(names) - 1))
+    is_new = found is None or len(found.bandwidth) < fewest or caution.verify == "always"
     if is_new:
         telling = sampling.telling_pairs(net, among=_places(net, names))
         found = _sample(net, sampling.longest_ago(net, telling, history), start, names)
@@ -258,6 +260,9 @@ def _verified_file(
         return network(hosts, launcher, caution)
     console.note(f"{drift.in_words(off, path)}; planning for a calibrated copy: {INSTEAD}")
     copy = paths.network([*names, str(path.absolute())])
+    before = _newer(copy, path)
+    if before and not drift.misfits(before, found, caution.threshold):
+        return Known(copy)
     if is_new:
         found = _with_others(net, found, off, start, names)
     _calibrate(copy, net, found, caution)

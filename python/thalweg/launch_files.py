@@ -15,9 +15,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from thalweg import batch_job
 from thalweg.errors import UserError
 from thalweg.files import write_file
-from thalweg.hosts import Host, is_this_machine, spelled
+from thalweg.hosts import Host, folded, is_this_machine, spelled
 
 if TYPE_CHECKING:
     from thalweg.binding import Core
@@ -27,8 +28,8 @@ LONGEST = 100_000
 131,072 bytes as one argument."""
 
 _UNBOUND = (
-    "Open MPI binds no rank to cores where the ranks of a host don't follow each other; "
-    "--bind chooses a core for each rank"
+    "Open MPI binds no rank to cores where ranks don't fill one host after the other, in its own "
+    "order; --bind chooses a core for each rank"
 )
 
 
@@ -196,10 +197,11 @@ def _open_mpi(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Or
 
 def _open_mpi_4(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
     """4.1: the mapper "seq" binds no rank; a rankfile would bind each to a single core, where the
-    usual binding gives a rank's threads a socket. This machine, if listed, always comes first.
+    usual binding gives a rank's threads a socket. This machine, if listed, always comes first; in a
+    batch job the others come in the order of the job, whatever that of `-H` is.
     """
     blocks = _in_blocks(hosts, placement)
-    if blocks and not any(is_this_machine(host.name) for host in blocks[1:]):
+    if blocks and blocks == in_order_of_open_mpi_4(blocks):
         return _told_to_open_mpi(blocks, file)
     return Order(
         ["--mca", "rmaps", "seq", "--hostfile", str(file)],
@@ -207,6 +209,15 @@ def _open_mpi_4(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> 
         content=_lines(placement),
         unbound=True,
     )
+
+
+def in_order_of_open_mpi_4(hosts: Sequence[Host]) -> list[Host]:
+    """Returns hosts in the order in which Open MPI 4.1 fills them. Raises UserError for a batch
+    job whose list of hosts can't be read."""
+    job = [folded(host.name) for host in batch_job.listed(os.environ)]
+    place = {name: at for at, name in enumerate(job)}
+    in_job = sorted(hosts, key=lambda host: place.get(folded(host.name), len(place)))
+    return sorted(in_job, key=lambda host: not is_this_machine(host.name))
 
 
 def _mpich(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:

@@ -272,8 +272,11 @@ def _library_of_python(path: Path) -> Path | None:
     """Returns the MPI library that mpi4py uses under a Python interpreter, or in a script."""
     interpreter = path
     if not path.name.startswith("python"):
-        with path.open("rb") as file:
-            first = file.readline(256)
+        try:
+            with path.open("rb") as file:
+                first = file.readline(256)
+        except OSError:  # it may be executed only
+            return None
         words = first[2:].decode(errors="replace").split() if first.startswith(b"#!") else []
         words = [word for word in words if Path(word).name.startswith("python")]
         if not words or not (found := shutil.which(words[0])):

@@ -218,14 +218,15 @@ def _as_filled(launcher: Launcher, request: Request, listed: Sequence[Host]) -> 
 
     Raises UserError if it gives them other slots than are listed.
     """
-    if launcher.flavour == "openmpi" and request.hostfile:
-        for name in hosts.without_slots(request.hostfile):
+    hostfile = request.hostfile or (request.hosts and hosts.file_of(request.hosts))
+    if launcher.flavour == "openmpi" and hostfile:
+        for name in hosts.without_slots(hostfile):
             raise UserError(
-                f"hostfile {request.hostfile}: Open MPI gives {name} as many slots as it has "
+                f"hostfile {hostfile}: Open MPI gives {name} as many slots as it has "
                 f"cores; write '{name} slots=1', or more"
             )
     if launcher.form == "openmpi-4":
-        return sorted(listed, key=lambda host: not hosts.is_this_machine(host.name))
+        return launch_files.in_order_of_open_mpi_4(listed)
     return list(listed)
 
 

@@ -25,6 +25,7 @@ from thalweg.journal import Journal
 from thalweg.launcher import Launcher, start_error
 from thalweg.network import Network, from_json
 from thalweg.signals import ended_by_signals
+from thalweg.threads import for_each
 
 __all__ = [
     "OtherHostsError",
@@ -190,11 +191,13 @@ def check_reachable(launcher: Launcher, hosts: Sequence[Host], patience: float =
 
     Raises UserError naming hosts that can't be reached, or don't answer within `patience` seconds.
     """
-    from concurrent.futures import ThreadPoolExecutor  # known hosts aren't tried
-
-    with ThreadPoolExecutor(max_workers=min(64, max(1, len(hosts)))) as pool:
-        problems = pool.map(lambda host: _problem(launcher, host.name, patience), hosts)
-    if found := [problem for problem in problems if problem]:
+    attempts = _Attempts(launcher, patience)
+    try:
+        problems = for_each([host.name for host in hosts], attempts.problem, at_once=64)
+    except BaseException:
+        attempts.end()
+        raise
+    if found := [problem for host in hosts if (problem := problems[host.name])]:
         raise UserError("; ".join(found))
 
 
@@ -212,27 +215,46 @@ def _name_unreachable(
         raise UserError(f"{unreachable}; {then}") from None
 
 
-def _problem(launcher: Launcher, host: str, patience: float) -> str:
-    """Says why a host can't be reached; empty if it can."""
-    command = launcher.reach(host, max(1, int(patience)))
-    if not command:
-        return ""
-    try:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            text=True, errors="replace", start_new_session=True,
-        )  # fmt: skip
-    except OSError as error:
-        return f"host {host} can't be reached: {command[0]}: {error.strerror}"
-    try:
-        _, said = process.communicate(timeout=patience + 1)
-    except subprocess.TimeoutExpired:
-        end_tree(process)
-        return f"host {host} did not answer {command[0]} within {patience:g} s"
-    if process.returncode == 0:
-        return ""
-    reason = (said.strip().splitlines() or [f"{command[0]} failed"])[-1]
-    return f"host {host} can't be reached: {reason}"
+class _Attempts:
+    """Attempts to reach hosts, which can be ended together."""
+
+    def __init__(self, launcher: Launcher, patience: float) -> None:
+        self._launcher = launcher
+        self._patience = patience
+        self._running: list[subprocess.Popen[str]] = []
+        self._ended = False
+
+    def problem(self, host: str) -> str:
+        """Says why a host can't be reached; empty if it can."""
+        command = self._launcher.reach(host, max(1, int(self._patience)))
+        if not command:
+            return ""
+        try:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            return f"host {host} can't be reached: {command[0]}: {error.strerror}"
+        self._running.append(process)
+        if self._ended:
+            end_tree(process)
+        try:
+            _, said = process.communicate(timeout=self._patience + 1)
+        except subprocess.TimeoutExpired:
+            end_tree(process)
+            return f"host {host} did not answer {command[0]} within {self._patience:g} s"
+        if process.returncode == 0:
+            return ""
+        reason = (said.strip().splitlines() or [f"{command[0]} failed"])[-1]
+        return f"host {host} can't be reached: {reason}"
+
+    def end(self) -> None:
+        """Ends those that run, and those that begin from now on."""
+        self._ended = True
+        for process in list(self._running):
+            if process.poll() is None:
+                end_tree(process)
 
 
 class _Launch:

@@ -1,6 +1,7 @@
 """Chooses which rank a program's run has on which host, by what an earlier run sent; says what that
 promises, and afterwards what came of it."""
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from thalweg import (
     placement,
     record,
     recording,
+    wisdom,
 )
 from thalweg.binding import Core
 from thalweg.errors import UserError
@@ -32,6 +34,9 @@ Below it the cost's own errors decide; chains of messages must save as much (pla
 LEAST_OF_RUN = 0.01
 """The share of the earlier run's time, likewise. Below it no run would show it, and launchers may
 bind ranks of a placement less tightly to cores."""
+
+LEAST_KEPT = 0.2
+"""Seconds of a mapping from which on it is kept how long it took."""
 
 
 @dataclass(frozen=True)
@@ -91,16 +96,44 @@ def choose(
     World rank 0 stays where it is, since it reads and writes a program's files. The matrix is that
     of an earlier run in the cache, or the one of the file or run record that is named. None if
     there is neither. With `in_blocks` the ranks of each host follow each other.
-    Raises UserError if the named matrix can't be used, or a host isn't in the network.
+    Raises UserError if the named matrix can't be used, or a host isn't in the network, or if
+    mapping for a program that isn't named takes longer than all of its communication.
     """
     usual = inputs.own_names(net, usual)
     if (known := known_program(program, len(usual), matrix)) is None:
         return None
+    if not matrix:
+        _check_worth(net, listed, usual, known, program)
     source = f"{matrix}" if matrix or not known.run else f"the run of {_when(known.run)}"
     now, best = _usual_and_best(net, listed, usual, known, "inter-only" if in_blocks else "thalweg")
     objection = _objection(now, best, _earlier_seconds(known))
     before = None if objection else in_order(program, usual)
     return Choice(source, known, now, best, objection, before)
+
+
+def _check_worth(
+    net: Network, listed: Sequence[Host], usual: Sequence[str], known: Program,
+    program: Sequence[str],
+) -> None:  # fmt: skip
+    """Raises UserError if mapping took longer than a run of the same program with the same
+    arguments could save if its communication took no time at all.
+
+    What mapping took counts a tenth less each time, so that it is tried again.
+    """
+    run = known.run
+    if not run or not past_runs.is_like(run, program):
+        return
+    size = (len(usual), len(listed), len(known.matrix.sender))
+    if not (spent := wisdom.seconds_of_mapping(*size)):
+        return
+    cost = mapping.cost_of(net, known.matrix, inputs.placement(net, usual), calls=known.calls)
+    if (takes := spent / run.dilation) <= cost.total:
+        return
+    wisdom.keep_seconds_of_mapping(*size, spent * 0.9)
+    raise UserError(
+        f"mapping took {time_to_text(takes)}, more than the {time_to_text(cost.total)} that all of "
+        "a rank's communication costs"
+    )
 
 
 def choose_unrestricted(choice: Choice, net: Network, listed: Sequence[Host]) -> Choice:
@@ -117,10 +150,14 @@ def _usual_and_best(
     where = inputs.placement(net, usual)
     names = [host.name for host in net.hosts]
     slots, order = placement.slots_of(net, listed, len(usual))
+    began = time.monotonic()
     mapped = mapping.place(
         net, known.matrix, slots, calls=known.calls, pinned={0: where[0]}, order=order,
         usual=where, method=method,
     )  # fmt: skip
+    if (spent := time.monotonic() - began) > LEAST_KEPT:
+        pairs = len(known.matrix.sender)
+        wisdom.keep_seconds_of_mapping(len(usual), len(listed), pairs, spent)
     best = Placed([names[host] for host in mapped.placement], mapped)
     return Placed([names[host] for host in where], mapped.usual or mapped), best
 

@@ -58,18 +58,36 @@ def table(setting: Setting, kinds: Sequence[Kind] = tuple(Kind)) -> Table:
 def seconds_of_table(setting: Setting) -> float:
     """Returns how long table() will take for all collectives: nothing if its result is kept, else
     as long as the last one for as many ranks on as many hosts; nothing, too, if none is known."""
-    known = load(location())
-    if _key_of_table(setting, tuple(Kind)) in known:
+    if _key_of_table(setting, tuple(Kind)) in load(location()):
         return 0.0
-    with contextlib.suppress(ValueError, TypeError):
-        return max(0.0, float(json.loads(known.get(_key_of_time(setting), b"0"))))
-    return 0.0
+    return _seconds(_key_of_time(setting))
 
 
 def _key_of_time(setting: Setting) -> str:
     hosts = len(set(setting.placement))
     asked = [setting.library, setting.search.effort, len(setting.placement), hosts]
     return json.dumps({"planning": asked}, separators=(",", ":"))
+
+
+def seconds_of_mapping(ranks: int, hosts: int, pairs: int) -> float:
+    """Returns how long the last mapping of so many ranks to so many hosts took, with about as many
+    pairs of ranks that exchange messages; nothing if none is known."""
+    return _seconds(_key_of_mapping(ranks, hosts, pairs))
+
+
+def keep_seconds_of_mapping(ranks: int, hosts: int, pairs: int, seconds: float) -> None:
+    """Keeps how long a mapping took."""
+    add(location(), _key_of_mapping(ranks, hosts, pairs), json.dumps(round(seconds, 3)).encode())
+
+
+def _key_of_mapping(ranks: int, hosts: int, pairs: int) -> str:
+    return json.dumps({"mapping": [ranks, hosts, pairs.bit_length()]}, separators=(",", ":"))
+
+
+def _seconds(key: str) -> float:
+    with contextlib.suppress(ValueError, TypeError):
+        return max(0.0, float(json.loads(load(location()).get(key, b"0"))))
+    return 0.0
 
 
 def keep_table(setting: Setting, kept: Table) -> None:

@@ -137,7 +137,7 @@ bool sends_directly(const Collective& collective, const Skeleton& skeleton) {
 std::vector<Parameters> segmented(const Problem& problem, Size part, Size blocks) {
   const Size size = problem.collective.size, eager = largest_eager(problem.cost);
   Size least = kib;
-  while (4 * least * least <= 16 * size * blocks)
+  while (least <= 4 * size * blocks / least)
     least *= 2;
   std::vector<Parameters> candidates;
   for (const Size factor : {2, 4, 1, 8, 16}) {

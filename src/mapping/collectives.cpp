@@ -9,6 +9,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace thalweg::mapping {
@@ -18,10 +19,9 @@ using collective::Kind;
 
 /// Returns the bytes that must leave a group of ranks, and enter it.
 /// @param inside ranks of the group, of `ranks`
-Crossing crossing(const Call& call, double inside, double ranks, bool has_root) {
-  const auto size = static_cast<double>(call.size);
+Crossing crossing(Kind kind, double size, double inside, double ranks, bool has_root) {
   const double outside = ranks - inside;
-  switch (call.kind) {
+  switch (kind) {
   case Kind::bcast:
     return has_root ? Crossing{size, 0} : Crossing{0, size};
   case Kind::reduce:
@@ -73,6 +73,27 @@ double seconds_for(const Crossing& bytes, const Crossing& rate) {
   return std::max(bytes.out / rate.out, bytes.in / rate.in);
 }
 
+/// The longest of some times, and the longest of all but one.
+class Longest {
+public:
+  void add(std::int32_t whose, double time) {
+    if (time > _first) {
+      _second = std::exchange(_first, time);
+      _whose = whose;
+    } else {
+      _second = std::max(_second, time);
+    }
+  }
+  [[nodiscard]] double all() const { return _first; }
+  [[nodiscard]] double without(std::int32_t whose) const {
+    return whose == _whose ? _second : _first;
+  }
+
+private:
+  double _first = 0, _second = 0;
+  std::int32_t _whose = -1;
+};
+
 /// The most hosts of a site of which all pairs count; with more of them each host's mean does.
 constexpr std::size_t most_pairs_of_hosts = 16;
 
@@ -87,6 +108,7 @@ Collectives::Collectives(const Problem& problem, const Placement& placement,
   if (problem.calls.empty()) return;
   assert(_tables);
   std::map<std::vector<Rank>, std::size_t> known;
+  std::map<std::tuple<std::size_t, Kind, Size>, std::size_t> known_calls;
   _of_rank.resize(index(problem.ranks()));
   for (const Call& call : problem.calls) {
     std::vector<Rank> members = call.members;
@@ -95,14 +117,21 @@ Collectives::Collectives(const Problem& problem, const Placement& placement,
       std::iota(members.begin(), members.end(), 0);
     }
     const auto [found, is_new] = known.try_emplace(members, _communicators.size());
+    const std::size_t which = found->second;
     if (is_new) {
       for (const Rank member : members)
-        _of_rank[index(member)].push_back(found->second);
-      _communicators.push_back({std::move(members), {}, {}, 0});
+        _of_rank[index(member)].push_back(which);
+      _communicators.push_back({std::move(members), {}, {}, {}, 0});
     }
-    Communicator& communicator = _communicators[found->second];
-    communicator.calls.push_back(call);
-    communicator.calls.back().members.clear();
+    Communicator& communicator = _communicators[which];
+    const auto [same, is_first] =
+        known_calls.try_emplace({which, call.kind, call.size}, communicator.calls.size());
+    if (is_first) communicator.calls.push_back({call.kind, call.size, 0, {}});
+    Calls& calls = communicator.calls[same->second];
+    calls.count += call.count;
+    if (!collective::is_rooted(call.kind)) continue;
+    calls.roots.emplace_back(communicator.members[index(call.root)], call.count);
+    communicator.roots.push_back(calls.roots.back().first);
   }
   for (Communicator& each : _communicators) {
     std::map<HostId, Rank> counts;
@@ -110,6 +139,8 @@ Collectives::Collectives(const Problem& problem, const Placement& placement,
       ++counts[placement[index(member)]];
     for (const auto& [host, count] : counts)
       each.shares.push_back({host, count});
+    std::ranges::sort(each.roots);
+    each.roots.erase(std::unique(each.roots.begin(), each.roots.end()), each.roots.end());
     each.seconds = seconds(each, each.shares, {}, placement);
     _total += each.seconds;
   }
@@ -143,9 +174,21 @@ void Collectives::apply(std::span<const Move> moves, const Placement& placement)
 bool Collectives::stays(const Communicator& communicator, std::span<const Share> shares,
                         std::span<const Move> moves) {
   if (!std::ranges::equal(shares, communicator.shares)) return false;
-  return std::ranges::none_of(communicator.calls, [&](const Call& call) {
-    return std::ranges::count(moves, communicator.members[index(call.root)], &Move::rank) > 0;
+  return std::ranges::none_of(moves, [&](const Move& move) {
+    return std::ranges::binary_search(communicator.roots, move.rank);
   });
+}
+
+std::size_t Collectives::effort(std::span<const Move> moves) const {
+  if (_communicators.empty()) return 0;
+  std::size_t sum = 0;
+  for (const std::size_t at : concerned(moves)) {
+    const Communicator& each = _communicators[at];
+    sum += each.shares.size() * (each.calls.size() + 1);
+    for (const Calls& calls : each.calls)
+      sum += calls.roots.size();
+  }
+  return sum;
 }
 
 std::vector<std::size_t> Collectives::concerned(std::span<const Move> moves) const {
@@ -231,20 +274,37 @@ Collectives::Latencies Collectives::latencies_of(std::span<const SiteShare> site
           inside.order + levels(sites.size()) * (between + _tables->message_cost)};
 }
 
-double Collectives::slowest(const Call& call, double ranks, HostId root_host,
-                            std::span<const Share> shares, std::span<const SiteShare> sites) const {
-  double slowest = 0;
+template <class HostOf>
+double Collectives::slowest(const Calls& calls, double ranks, std::span<const Share> shares,
+                            std::span<const SiteShare> sites, const HostOf& host_of) const {
+  const auto size = static_cast<double>(calls.size);
+  const auto of_host = [&](const Share& each, bool has_root) {
+    return seconds_for(crossing(calls.kind, size, each.count, ranks, has_root),
+                       {_tables->out_rate[index(each.host)], _tables->in_rate[index(each.host)]});
+  };
+  const auto of_site = [&](const SiteShare& each, bool has_root) {
+    return seconds_for(crossing(calls.kind, size, each.ranks, ranks, has_root), each.rate);
+  };
+  const bool has_sites = sites.size() > 1;
+  Longest host, site;
   for (const Share& each : shares)
-    slowest = std::max(
-        slowest,
-        seconds_for(crossing(call, each.count, ranks, each.host == root_host),
-                    {_tables->out_rate[index(each.host)], _tables->in_rate[index(each.host)]}));
-  if (sites.size() < 2) return slowest;
-  const std::int32_t root_site = _tables->site_of[index(root_host)];
+    host.add(each.host, of_host(each, false));
   for (const SiteShare& each : sites)
-    slowest = std::max(
-        slowest, seconds_for(crossing(call, each.ranks, ranks, each.site == root_site), each.rate));
-  return slowest;
+    if (has_sites) site.add(each.site, of_site(each, false));
+  if (calls.roots.empty()) return calls.count * std::max(host.all(), site.all());
+  double sum = 0;
+  for (const auto& [root, count] : calls.roots) {
+    const HostId here = host_of(root);
+    const auto own = std::ranges::lower_bound(shares, here, {}, &Share::host);
+    double slowest = std::max(host.without(here), of_host(*own, true));
+    if (has_sites) {
+      const std::int32_t there = _tables->site_of[index(here)];
+      const auto own_site = std::ranges::lower_bound(sites, there, {}, &SiteShare::site);
+      slowest = std::max({slowest, site.without(there), of_site(*own_site, true)});
+    }
+    sum += count * slowest;
+  }
+  return sum;
 }
 
 double Collectives::seconds(const Communicator& communicator, std::span<const Share> shares,
@@ -253,18 +313,18 @@ double Collectives::seconds(const Communicator& communicator, std::span<const Sh
   const std::vector<SiteShare> sites = sites_of(shares);
   const Latencies latency = latencies_of(sites);
   const auto ranks = static_cast<double>(communicator.members.size());
+  const auto host_of = [&](Rank root) {
+    const auto move = std::ranges::find(moves, root, &Move::rank);
+    return move != moves.end() ? move->to : placement[index(root)];
+  };
   double sum = 0;
-  for (const Call& call : communicator.calls) {
-    const Rank root = communicator.members[index(call.root)];
-    HostId root_host = placement[index(root)];
-    for (const Move& move : moves)
-      if (move.rank == root) root_host = move.to;
-    const bool ordered = is_ordered(call.kind);
+  for (const Calls& calls : communicator.calls) {
+    const bool ordered = is_ordered(calls.kind);
     if (_problem->metric != Metric::bandwidth)
-      sum += call.count * latencies(call.kind) * (ordered ? latency.order : latency.tree);
+      sum += calls.count * latencies(calls.kind) * (ordered ? latency.order : latency.tree);
     if (_problem->metric != Metric::latency)
-      sum += call.count * (ordered ? levels(shares.size()) : passes(call.kind)) *
-             slowest(call, ranks, root_host, shares, sites);
+      sum += (ordered ? levels(shares.size()) : passes(calls.kind)) *
+             slowest(calls, ranks, shares, sites, host_of);
   }
   return sum * ranks / static_cast<double>(_problem->ranks());
 }

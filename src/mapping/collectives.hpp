@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace thalweg::mapping {
@@ -33,10 +34,13 @@ public:
 
   /// Returns the seconds of all calls, for a rank.
   [[nodiscard]] double total() const { return _total; }
-  /// Returns by how much that would change. O(calls and hosts of the moved ranks' communicators).
+  /// Returns by how much that would change. O(roots and hosts of the moved ranks' communicators,
+  /// for each kind and size of their calls).
   /// @param placement before the moves
   [[nodiscard]] double change(std::span<const Move> moves, const Placement& placement);
   void apply(std::span<const Move> moves, const Placement& placement);
+  /// Returns how many hosts and roots change() looks at.
+  [[nodiscard]] std::size_t effort(std::span<const Move> moves) const;
 
 private:
   /// Ranks on a host.
@@ -56,10 +60,18 @@ private:
   struct Latencies {
     double tree = 0, order = 0;
   };
+  /// Calls of one kind and size by the same ranks.
+  struct Calls {
+    collective::Kind kind{};
+    Size size = 0;
+    double count = 0;
+    std::vector<std::pair<Rank, double>> roots; ///< with how often each is; none: without a root
+  };
   /// Calls by the same ranks.
   struct Communicator {
     std::vector<Rank> members;
-    std::vector<Call> calls;   ///< their members are left out
+    std::vector<Calls> calls;
+    std::vector<Rank> roots;   ///< of all calls, ascending
     std::vector<Share> shares; ///< by host, ascending
     double seconds = 0;
   };
@@ -76,11 +88,11 @@ private:
   /// Returns the sites of the hosts, ascending.
   [[nodiscard]] std::vector<SiteShare> sites_of(std::span<const Share> shares) const;
   [[nodiscard]] Latencies latencies_of(std::span<const SiteShare> sites) const;
-  /// Returns the seconds that the busiest host or site takes for the bytes of a call.
-  /// @param root_host the host of the call's root
-  [[nodiscard]] double slowest(const Call& call, double ranks, HostId root_host,
-                               std::span<const Share> shares,
-                               std::span<const SiteShare> sites) const;
+  /// Returns the seconds that the busiest hosts or sites take for the bytes of all the calls.
+  /// @param host_of returns the host of a root
+  template <class HostOf>
+  [[nodiscard]] double slowest(const Calls& calls, double ranks, std::span<const Share> shares,
+                               std::span<const SiteShare> sites, const HostOf& host_of) const;
   [[nodiscard]] std::vector<std::size_t> concerned(std::span<const Move> moves) const;
   /// Returns the mean latency between the hosts of one site.
   [[nodiscard]] double latency_inside(std::span<const Share> shares) const;

@@ -2,8 +2,7 @@
 
 #include "units/index.hpp"
 
-#include <bit>
-#include <numeric>
+#include <map>
 #include <utility>
 
 namespace thalweg::mapping {
@@ -12,28 +11,35 @@ namespace {
 /// Numbers that are added at a time.
 constexpr std::size_t lanes = 8;
 
-/// Adds a call's messages to those of the program, between members whose places in the communicator
-/// differ by powers of two, as in the rounds of most algorithms.
-void add_rounds(const Call& call, Rank ranks, std::vector<Traffic>& entries) {
-  std::vector<Rank> members = call.members;
-  if (members.empty()) return; // of all ranks: it hardly matters which is where
+/// Messages and bytes of all calls by the same ranks.
+struct Total {
+  double messages = 0, bytes = 0;
+};
+
+/// Adds messages to those of the program, between members whose places in the communicator differ
+/// by powers of two, as in the rounds of most algorithms.
+void add_rounds(const std::vector<Rank>& members, const Total& total,
+                std::vector<Traffic>& entries) {
   const auto count = static_cast<Rank>(members.size());
-  if (count < 2 || count > ranks) return;
-  const double messages = call.count, bytes = call.count * static_cast<double>(call.size);
   for (Rank distance = 1; distance < count; distance *= 2)
     for (Rank at = 0; at < count; ++at)
-      entries.push_back({members[index(at)], members[index((at + distance) % count)], messages,
-                         bytes / distance});
+      entries.push_back({members[index(at)], members[index((at + distance) % count)],
+                         total.messages, total.bytes / distance});
 }
 
+/// Calls of all ranks are left out: it hardly matters which of them is where.
 Communication with_calls(const Problem& problem) {
-  bool has_groups = false;
-  for (const Call& call : problem.calls)
-    has_groups = has_groups || !call.members.empty();
-  if (!has_groups) return problem.communication;
+  std::map<std::vector<Rank>, Total> totals;
+  for (const Call& call : problem.calls) {
+    if (call.members.size() < 2 || std::cmp_greater(call.members.size(), problem.ranks())) continue;
+    Total& total = totals[call.members];
+    total.messages += call.count;
+    total.bytes += call.count * static_cast<double>(call.size);
+  }
+  if (totals.empty()) return problem.communication;
   std::vector<Traffic> entries = problem.communication.entries();
-  for (const Call& call : problem.calls)
-    add_rounds(call, problem.ranks(), entries);
+  for (const auto& [members, total] : totals)
+    add_rounds(members, total, entries);
   return {problem.ranks(), std::move(entries)};
 }
 

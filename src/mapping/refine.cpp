@@ -32,6 +32,9 @@ constexpr std::size_t cells_of_a_partner = 8;
 /// The same for a peer in an exact evaluation, with the ports and trunks between.
 constexpr std::size_t cells_of_a_peer = 64;
 
+/// The same for a host or a root of a collective in an exact evaluation.
+constexpr std::size_t cells_of_a_share = 8;
+
 /// A change that may pay: a rank goes to a host, and if there is a partner, that one comes back.
 struct Proposal {
   float gain = 0; ///< by the guide
@@ -138,6 +141,7 @@ private:
       _guide.follow(rank, from[at], moves[at].to);
       charge(_guide.peers(rank).size() * (_hosts + cells_of_a_peer));
     }
+    charge(cells_of_a_share * 2 * _state.effort(moves));
   }
 
   /// Forgets what has become imprecise: prices, and upper limits of gains.
@@ -170,6 +174,7 @@ private:
       const auto change = std::span(moves).first(proposal.partner == collective::no_rank ? 1 : 2);
       for (const Move& move : change)
         charge(cells_of_a_peer * _guide.peers(move.rank).size());
+      charge(cells_of_a_share * _state.effort(change));
       if (_state.change(change) < -threshold()) {
         apply(change);
         enqueue(rank);

@@ -29,6 +29,10 @@ public:
   /// hosts of their communicators).
   /// @param moves of different ranks
   [[nodiscard]] double change(std::span<const Move> moves);
+  /// Returns how many hosts and roots of collectives change() looks at.
+  [[nodiscard]] std::size_t effort(std::span<const Move> moves) const {
+    return _collectives.effort(moves);
+  }
   /// Moves the ranks.
   void apply(std::span<const Move> moves);
   /// Computes the cost anew, which removes what rounding has added up.

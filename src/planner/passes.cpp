@@ -1,5 +1,6 @@
 #include "planner/passes.hpp"
 
+#include "network/host_classes.hpp"
 #include "planner/native.hpp"
 #include "planner/native_algorithm.hpp"
 #include "planner/parallel.hpp"
@@ -192,6 +193,7 @@ void Passes::predict_native() {
 }
 
 void Passes::find_bound() {
+  if (_problem.network.size() > network::most_hosts_in_matrices) return; // it takes gigabytes
   _explanation.plan.bound =
       _limits.known != nullptr ? _limits.known->bound : bounds::bound(_problem);
 }

@@ -77,18 +77,26 @@ public:
   CapacitySearch(Prober& prober, const Crowds& crowds, const Sites& sites, const Widths& widths,
                  Nanoseconds deadline, bool out)
       : _prober(prober), _crowds(crowds), _sites(sites), _widths(widths), _deadline(deadline),
-        _out(out), _capacity(static_cast<std::size_t>(prober.hosts()), Rate(0)) {
+        _out(out), _capacity(static_cast<std::size_t>(prober.hosts()), Rate(0)),
+        _carried(_capacity) {
     for (HostId host = 0; host < prober.hosts(); ++host)
       if (Hub hub{host, 2, flows_of(host)}; hub.flows.size() >= 2) _hubs.push_back(std::move(hub));
   }
 
-  /// Returns capacities by host; zero: not measured.
+  /// Returns capacities by host. Those for which there was no time are said, and get the median of
+  /// the others, or what they were seen to carry if that is more.
   std::vector<Rate> find() {
+    const std::string what = _out ? "egress" : "ingress";
     const auto all = _hubs.size();
     while (!_hubs.empty() && _prober.clock() < _deadline) {
       step();
-      _prober.progress(_out ? "egress" : "ingress", all - _hubs.size(), all);
+      _prober.progress(what, all - _hubs.size(), all);
     }
+    if (!_hubs.empty())
+      _prober.note("the time budget allowed to measure the " + what + " of " +
+                   std::to_string(all - _hubs.size()) + " of " + std::to_string(all) +
+                   " hosts; the others are taken to be like them");
+    fill();
     return _capacity;
   }
 
@@ -143,10 +151,21 @@ private:
     Hub& hub = _hubs[index];
     auto& capacity = _capacity[static_cast<std::size_t>(hub.host)];
     const bool found = filled(together, alone);
+    auto& carried = _carried[static_cast<std::size_t>(hub.host)];
+    carried = std::max(carried, together);
     if (found) capacity = together;
     if (!found && hub.count >= hub.flows.size()) capacity = Rate::infinity();
     hub.count *= 2;
     if (capacity != Rate(0)) _hubs.erase(_hubs.begin() + static_cast<std::ptrdiff_t>(index));
+  }
+
+  void fill() {
+    std::vector<double> known;
+    for (Rate rate : _capacity)
+      if (rate != Rate(0)) known.push_back(rate.value());
+    const Rate guess = known.empty() ? Rate::infinity() : Rate(median(known));
+    for (std::size_t host = 0; host < _capacity.size(); ++host)
+      if (_capacity[host] == Rate(0)) _capacity[host] = std::max(guess, _carried[host]);
   }
 
   Prober& _prober;
@@ -155,18 +174,10 @@ private:
   const Widths& _widths;
   Nanoseconds _deadline;
   bool _out;
-  std::vector<Rate> _capacity;
+  std::vector<Rate> _capacity; ///< by host; zero: not measured
+  std::vector<Rate> _carried;  ///< by host: most that its flows got together
   std::vector<Hub> _hubs;
 };
-
-/// Gives hosts without a measurement (zero) the median of the capacities in `rates`.
-void fill(std::vector<Rate>& rates) {
-  std::vector<double> known;
-  for (Rate rate : rates)
-    if (rate != Rate(0)) known.push_back(rate.value());
-  const Rate guess = known.empty() ? Rate::infinity() : Rate(median(known));
-  std::replace(rates.begin(), rates.end(), Rate(0), guess);
-}
 
 } // namespace
 
@@ -177,8 +188,6 @@ Capacities measure_capacities(Prober& prober, const Crowds& crowds, const Sites&
   Capacities result;
   result.egress = CapacitySearch(prober, crowds, sites, widths, halfway, true).find();
   result.ingress = CapacitySearch(prober, crowds, sites, widths, deadline, false).find();
-  fill(result.egress);
-  fill(result.ingress);
   return result;
 }
 

@@ -53,7 +53,7 @@ struct CallReply {
 double time_once(Coordinator& coordinator, const Cell& cell, Nanoseconds farthest,
                  Nanoseconds expected) {
   const auto limit = 10 * expected + 2 * coordinator.channel.patience();
-  const auto start = now() + farthest + slack;
+  const auto start = now() + farthest + ordering * coordinator.hosts() + slack;
   Job job{{},
           limit,
           "timing the MPI library's collectives",

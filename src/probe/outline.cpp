@@ -2,6 +2,7 @@
 
 #include "probe/flows.hpp"
 #include "probe/pace.hpp"
+#include "probe/prober.hpp"
 #include "probe/rounds.hpp"
 #include "probe/shifts.hpp"
 
@@ -18,8 +19,6 @@ using network::Network;
 constexpr double meeting = 2, connecting = 4;
 /// Streams are somewhat longer than necessary.
 constexpr double margin = 1.2;
-/// The time that rank 0 needs for an order to one rank and its reply.
-constexpr Time ordering{30e-6};
 /// Crowds for a trunk: until it is known which flows fill it, whose flows share it besides, and how
 /// many senders it takes.
 constexpr std::size_t runs_per_trunk = 5;
@@ -56,7 +55,7 @@ private:
   }
   /// Returns the time of orders to `ranks` ranks, and their replies.
   [[nodiscard]] Time order_time(std::size_t ranks) const {
-    return _farthest + ordering * static_cast<double>(ranks);
+    return _farthest + Time(1e-9 * ordering * static_cast<double>(ranks));
   }
   [[nodiscard]] Time flow_time(Arrow flow) const {
     const auto trip = nanoseconds(round_trip(flow.from, flow.to));

@@ -7,6 +7,9 @@
 
 namespace thalweg::probe {
 
+/// The time that rank 0 needs for an order to one rank and its reply.
+inline constexpr Nanoseconds ordering = 30'000;
+
 /// A stream of at most `count` messages of `size` bytes from one host to another.
 struct Burst {
   std::int64_t from = 0, to = 0, count = 0;

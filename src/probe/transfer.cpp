@@ -125,7 +125,6 @@ Words transfer(const Channel& channel, const Words& order) {
 }
 
 Nanoseconds LiveProber::start(std::span<const Assignment> assignments) const {
-  constexpr Nanoseconds ordering = 30'000; // that rank 0 needs for an order
   Nanoseconds farthest = 0;
   for (const auto& assignment : assignments)
     if (!_distances.empty())

@@ -144,6 +144,8 @@ std::vector<network::Trunk> measure_trunks(const Crowds& crowds, const Latencies
   }
   fill(evidence, by_one_flow);
   search.drop_implied();
+  if (!evidence.has_time())
+    crowds.prober().note("the time budget ended while trunks were looked for: some may be missing");
   std::vector<network::Trunk> trunks;
   for (const auto& passage : evidence.passages)
     trunks.push_back(search.trunk_of(passage));

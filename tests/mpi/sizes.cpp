@@ -64,10 +64,15 @@ void in_place(MPI_Comm comm) {
 /// @param root is MPI_ROOT at the root, across an intercommunicator
 void gather_and_scatter(MPI_Comm gathered, MPI_Comm scattered, int blocks, int root) {
   Data data(blocks);
-  MPI_Gatherv(data.in.data(), count, MPI_DOUBLE, data.out.data(), data.equal.data(),
-              data.places.data(), MPI_DOUBLE, root, gathered);
-  MPI_Scatterv(data.in.data(), data.equal.data(), data.places.data(), MPI_DOUBLE, data.out.data(),
-               count, MPI_DOUBLE, root, scattered);
+  // What the root across an intercommunicator gives for this side, MPI doesn't look at.
+  const bool is_significant = root != MPI_ROOT;
+  const MPI_Datatype own = is_significant ? MPI_DOUBLE : MPI_Datatype{};
+  void* const in = is_significant ? data.in.data() : nullptr;
+  void* const out = is_significant ? data.out.data() : nullptr;
+  MPI_Gatherv(in, count, own, data.out.data(), data.equal.data(), data.places.data(), MPI_DOUBLE,
+              root, gathered);
+  MPI_Scatterv(data.in.data(), data.equal.data(), data.places.data(), MPI_DOUBLE, out, count, own,
+               root, scattered);
 }
 
 /// @param own of the rank's blocks for each other, and of others' for it, in an allgatherv

@@ -114,7 +114,34 @@ void absolute() {
 #endif
 }
 
-/// Extents that repeat one element, and that go backwards.
+/// One rank sends every second element of an array and receives the others, where the ranks
+/// around it have two arrays.
+void check_interleaved(int one) {
+  const int rank = rank_of(world), size = size_of(world), second = 1;
+  const auto all = static_cast<std::size_t>(size);
+  MPI_Datatype even = MPI_DATATYPE_NULL, at_second = MPI_DATATYPE_NULL, odd = MPI_DATATYPE_NULL;
+  MPI_Type_create_resized(MPI_INT, 0, 2 * MPI_Aint{sizeof(int)}, &even);
+  MPI_Type_create_indexed_block(1, 1, &second, MPI_INT, &at_second);
+  MPI_Type_create_resized(at_second, 0, 2 * MPI_Aint{sizeof(int)}, &odd);
+  for (MPI_Datatype* type : {&even, &odd})
+    MPI_Type_commit(type);
+  std::vector<int> both(2 * all, -1), out(all), in(all, -1), wanted(all);
+  for (std::size_t i = 0; i < all; ++i) {
+    out[i] = both[2 * i] = 100 * rank + static_cast<int>(i);
+    wanted[i] = 100 * static_cast<int>(i) + rank;
+  }
+  if (rank == one)
+    MPI_Alltoall(both.data(), 1, even, both.data(), 1, odd, world);
+  else
+    MPI_Alltoall(out.data(), 1, MPI_INT, in.data(), 1, MPI_INT, world);
+  for (std::size_t i = 0; rank == one && i < all; ++i)
+    in[i] = both[2 * i + 1];
+  check(in == wanted, "alltoall of interleaved elements");
+  for (MPI_Datatype* type : {&even, &at_second, &odd})
+    MPI_Type_free(type);
+}
+
+/// Extents that repeat one element, that go backwards, and that leave room for others.
 void extents() {
   const int rank = rank_of(world), size = size_of(world);
   MPI_Datatype again = MPI_DATATYPE_NULL, backwards = MPI_DATATYPE_NULL;
@@ -136,6 +163,7 @@ void extents() {
       expected.push_back(10 + i / 2);
     MPI_Alltoall(&own, 2, again, all.data(), 2, MPI_INT, world);
     check(all == expected, "alltoall of one element to all");
+    check_interleaved(root);
     all.assign(ranks.size(), -1);
     int* const last = all.data() + size - 1;
     MPI_Allgather(&rank, 1, MPI_INT, last, 1, backwards, world);

@@ -241,6 +241,35 @@ def test_of_a_file_that_hardly_differs_a_copy_is_calibrated(
     assert len(sampler.asked) == count, "what was heard of lately isn't sampled again"
 
 
+def test_a_calibrated_copy_stays_as_long_as_it_fits(sampler: Sampler, tmp_path: Path) -> None:
+    net = network()
+    net.bandwidth[0, 1:] *= 3
+    path = given(tmp_path, net)
+    copy = knowledge.given(path, HOSTS, LAUNCHER, USUAL).network
+    made = networks.read(copy)
+    made.measured_at = now_text(3600)
+    networks.write(made, copy)
+    before = copy.read_bytes()
+    for verify in ("auto", "always"):
+        assert knowledge.given(path, HOSTS, LAUNCHER, Caution(verify=verify)).network == copy
+        assert copy.read_bytes() == before, "plans and races for it are found again"
+    sampler.truth.bandwidth[0, 1:] /= 2
+    knowledge.given(path, HOSTS, LAUNCHER, Caution(verify="always"))
+    np.testing.assert_allclose(
+        networks.read(copy).bandwidth[0, 1:], sampler.truth.bandwidth[0, 1:]
+    )
+
+
+def test_a_file_of_two_hosts_is_sampled_once_an_hour(sampler: Sampler, tmp_path: Path) -> None:
+    path = tmp_path / "two.json"
+    two = networks.even_network(2, 1e-3, 10e6)
+    two.hosts = [networks.Host(name, 10e6, 10e6) for name in NAMES[:2]]
+    networks.write(two, path)
+    for _ in range(3):
+        assert knowledge.given(path, HOSTS[:2], LAUNCHER, USUAL) == knowledge.Known(path)
+    assert len(sampler.asked) == 1
+
+
 def test_a_file_that_fits_is_used_as_it_is(
     sampler: Sampler, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -155,6 +155,19 @@ def test_programs_that_do_not_tell_their_library(tmp_path: Path) -> None:
         launcher.of_program([str(fake(tmp_path, "script", "nothing"))])
 
 
+def test_a_program_that_may_only_be_executed_does_not_tell_its_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = fake(tmp_path, "licensed", "nothing")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", str(program))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(UserError, match=r"can't tell which MPI library it uses; name .*--launcher"):
+        launcher.of_program([str(program)])
+
+
 def test_a_python_script_uses_its_interpreters_mpi4py(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -317,6 +317,10 @@ def test_machines_with_processes_of_one_number_may_write_a_file_at_once(
 def test_devices_and_links_stay_what_they_are(tmp_path: Path) -> None:
     write_whole(Path("/dev/null"), "text")
     assert Path("/dev/null").is_char_device()
+    reader, writer = os.pipe()
+    with os.fdopen(reader), os.fdopen(writer, "w"):
+        write_whole(Path(f"/proc/self/fd/{writer}"), "text")
+        assert os.read(reader, 10) == b"text"
     link = tmp_path / "link"
     link.symlink_to("file")
     write_whole(link, "text")

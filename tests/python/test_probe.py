@@ -1,8 +1,11 @@
 """The probe's Python side, with stand-ins for the launcher and for the program it starts."""
 
 import json
+import subprocess
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,6 +99,30 @@ def test_hosts_that_cannot_be_reached_are_all_named(stage: Path) -> None:
     assert "host asleep1 did not answer" in text
     assert "within 0.5 s" in text
     assert "host a " not in text
+
+
+def test_ctrl_c_while_hosts_are_tried_ends_at_once_and_leaves_nothing(
+    stage: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[subprocess.Popen[str]] = []
+    popen = subprocess.Popen
+
+    def start(*words: Any, **options: Any) -> subprocess.Popen[str]:
+        started.append(popen(*words, **options))
+        return started[-1]
+
+    def interrupt(*_: Any) -> None:
+        while not started:
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    monkeypatch.setattr(threading.Thread, "join", interrupt)
+    hosts = [Host(f"asleep{host}") for host in range(100)]
+    with pytest.raises(KeyboardInterrupt):
+        probe.check_reachable(launcher_that(stage, "exit 1"), hosts)
+    assert 1 <= len(started) <= 64
+    assert all(process.wait(5) != 0 for process in started)
 
 
 def test_hosts_that_do_not_start_are_named_and_nothing_is_left(

@@ -164,6 +164,30 @@ def test_events_are_kept_in_a_trace_without_a_record(launcher: Path) -> None:
     assert "THALWEG_EVENTS=64MB" in launcher.with_name("arguments").read_text().splitlines()
 
 
+@pytest.mark.parametrize("events", ["64XB", "0", "-1"])
+@pytest.mark.parametrize("more", [[], ["--trace", "trace"]], ids=["record", "trace"])
+def test_an_amount_of_events_that_ranks_would_not_take_is_refused(
+    launcher: Path, monkeypatch: pytest.MonkeyPatch, events: str, more: list[str]
+) -> None:
+    monkeypatch.chdir(launcher.parent)
+    words = ["run", "-n", "2", "--launcher", str(launcher), f"--events={events}", *more]
+    assert main([*words, "./app"]) == 2
+    assert not launcher.with_name("trace").exists()
+
+
+def test_env_makes_the_folder_of_a_trace(
+    launcher: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(launcher.parent)
+    words = ["env", "-n", "2", "-H", "a,b", "--launcher", str(launcher)]
+    words += ["--plan", str(plan_beside(launcher)), "--trace"]
+    assert main([*words, "trace"]) == 0
+    assert launcher.with_name("trace").is_dir()
+    launcher.with_name("file").write_text("")
+    assert main([*words, "file"]) == 2
+    assert "trace folder file" in capfd.readouterr().err
+
+
 def test_a_network_that_is_not_there_is_noticed_on_one_host(
     launcher: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -218,10 +242,11 @@ def test_env_refuses_a_hostfile_that_open_mpi_takes_otherwise(
 ) -> None:
     file = launcher.with_name("hosts")
     file.write_text("a slots=1\nb\n")
-    words = ["env", "-n", "2", "--hostfile", str(file), "--launcher", str(launcher)]
-    assert main([*words, "--plan", str(plan_beside(launcher))]) == 2
-    said = " ".join(capfd.readouterr().err.split())
-    assert "Open MPI gives b as many slots as it has cores; write 'b slots=1'" in said
+    for option in ("--hostfile", "-H"):
+        words = ["env", "-n", "2", option, str(file), "--launcher", str(launcher)]
+        assert main([*words, "--plan", str(plan_beside(launcher))]) == 2
+        said = " ".join(capfd.readouterr().err.split())
+        assert "Open MPI gives b as many slots as it has cores; write 'b slots=1'" in said
 
 
 def test_several_programs_are_refused(launcher: Path, capfd: pytest.CaptureFixture[str]) -> None:

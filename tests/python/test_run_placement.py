@@ -327,6 +327,20 @@ def test_planning_counts_where_it_is_known_how_long_it_takes(
     assert not chosen().objection  # it is remembered
 
 
+def test_a_mapping_that_takes_longer_than_ranks_communicate_is_left_out(
+    net: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded_partners("000000", seconds=900.0)
+    monkeypatch.setattr(run_placement, "LEAST_KEPT", -1.0)
+    assert run_placement.choose(net, HOSTS, USUAL, APP)
+    (key,) = [key for key in wisdom.load(wisdom.location()) if '"mapping"' in key]
+    wisdom.add(wisdom.location(), key, b"1e6")
+    with pytest.raises(UserError, match=r"^mapping took .* more than the .* that all of a rank's"):
+        run_placement.choose(net, HOSTS, USUAL, APP)
+    assert json.loads(wisdom.load(wisdom.location())[key]) == 9e5, "it will be tried again"
+    assert run_placement.choose(net, HOSTS, USUAL, [*APP, "other"]), "another run may take longer"
+
+
 def test_what_gains_nothing_stays_in_the_launchers_order(net: Network, partners: Path) -> None:
     west = [Host(f"west{number}") for number in range(4)]
     names = [host.name for host in west]

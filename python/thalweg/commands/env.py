@@ -2,8 +2,9 @@
 
 import typer
 
-from thalweg import console
+from thalweg import console, run_summary
 from thalweg.errors import UserError
+from thalweg.files import make_output_folder
 from thalweg.options import (
     Hostfile,
     Hosts,
@@ -40,6 +41,8 @@ def command(
         ranks, hosts, hostfile, launcher, mpi, network, plan, started_by_user=True
     )  # fmt: skip
     prepared = prepare(request)
+    if trace:
+        make_output_folder(trace, f"trace folder {trace}", run_summary.FILE)
     variables = prepared.environment(trace=trace)
     if json:
         console.show_json({"launcher": str(prepared.launcher.path), "environment": variables})

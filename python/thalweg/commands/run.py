@@ -105,6 +105,7 @@ def command(
             network=network,
             has_plan=plan is not None,
         )
+    _check_events(events)
     wanted = _wanted_folder(record, no_record, None if trace else events)
     if ":" in program:
         raise UserError(
@@ -276,16 +277,22 @@ def _keep_time(prepared: Preparation, run: "Run", *, bound: bool) -> None:
         console.note(f"the run's placement isn't remembered: {error}")
 
 
+def _check_events(events: str | None) -> None:
+    """Raises UserError for an amount of events that the runtime would not take."""
+    if events is None or events == "all":
+        return
+    from thalweg.units import parse_size
+
+    if parse_size(events) == 0:
+        raise UserError(f"--events {events}: a rank needs room for events; leave it out for 4MiB")
+
+
 def _wanted_folder(record: Path | None, no_record: bool, events: str | None) -> Path | None:
     """Checks the options of recording. Raises UserError for those that contradict each other."""
     if no_record and (record or events):
         raise UserError(
             "--no-record is given, and --record or, without --trace, --events; leave out one"
         )
-    if events and events != "all":
-        from thalweg.units import parse_size
-
-        parse_size(events)
     if not record:
         return None
     from thalweg import recording

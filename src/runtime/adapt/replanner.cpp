@@ -1,6 +1,7 @@
 #include "runtime/adapt/replanner.hpp"
 
 #include "planner/bytes.hpp"
+#include "runtime/execute/own_arithmetic.hpp"
 #include "runtime/mpi/error.hpp"
 
 #include <algorithm>
@@ -109,6 +110,7 @@ std::string Replanner::finish() {
 }
 
 void Replanner::look(Races& races) {
+  const OwnArithmetic arithmetic; // ranks decide alike by what is computed here
   _state.prepare();
   const auto at = races.looked_at();
   if (!at) return;

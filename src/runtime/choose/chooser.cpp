@@ -11,6 +11,8 @@ namespace {
 
 /// Most prepared shapes that are kept; a program that uses more builds them again.
 constexpr std::size_t most_prepared = 256;
+/// Most transfers of their programs, each of which takes about 200 bytes.
+constexpr std::size_t most_transfers = std::size_t{1} << 17;
 
 std::string describe(const algorithms::Skeleton& skeleton) {
   std::string text = skeleton.algorithm;
@@ -46,7 +48,7 @@ Chooser::Chooser(const network::Network& network, std::string library, network::
 Chooser::Decision Chooser::choose(const Shape& shape, const Force& force,
                                   std::uint64_t force_version) {
   if (force_version != _force_version) {
-    _decisions.clear();
+    forget();
     _force_version = force_version;
   }
   auto found = _decisions.find(shape);
@@ -54,6 +56,7 @@ Chooser::Decision Chooser::choose(const Shape& shape, const Force& force,
     return {found->second.prepared, found->second.reason, nullptr, found->second.prediction,
             found->second.has_second};
   if (_decisions.size() >= most_prepared) _decisions.clear();
+  if (_transfers > most_transfers) forget();
   const OwnArithmetic arithmetic;
   found = _decisions.emplace(shape, decide(shape, force)).first;
   KeptDecision& made = found->second;
@@ -61,12 +64,18 @@ Chooser::Decision Chooser::choose(const Shape& shape, const Force& force,
   return {made.prepared, made.reason, made.refusal.get(), made.prediction, made.has_second, true};
 }
 
+void Chooser::forget() {
+  _decisions.clear();
+  _programs.clear();
+  _transfers = 0;
+}
+
 std::shared_ptr<const Prepared> Chooser::second(const Shape& shape) {
   KeptDecision& decision = _decisions.at(shape);
   if (decision.second) return *decision.second;
   const OwnArithmetic arithmetic;
   try {
-    decision.second = expand(shape, *row(shape)->second).prepared;
+    decision.second = expand_row(shape, *row(shape)->second).prepared;
   } catch (const std::invalid_argument&) { // the same on all ranks
     decision.second = nullptr;
   }
@@ -78,7 +87,7 @@ const planner::Entry* Chooser::row(const Shape& shape) const {
                       shape.sizes_are_known ? shape.size : planner::unknown_size);
 }
 
-Chooser::KeptDecision Chooser::decide(const Shape& shape, const Force& force) const {
+Chooser::KeptDecision Chooser::decide(const Shape& shape, const Force& force) {
   if (_reproducible && depends_on_order(shape.kind))
     return force_algorithm(shape, reproducible_choice(shape.kind, shape.size),
                            "THALWEG_REPRODUCIBLE");
@@ -92,7 +101,7 @@ Chooser::KeptDecision Chooser::decide(const Shape& shape, const Force& force) co
   if (entry->native)
     return {.prepared = nullptr, .reason = Reason::plan_native, .has_second = has_second};
   try {
-    KeptDecision made = expand(shape, entry->skeleton);
+    KeptDecision made = expand_row(shape, entry->skeleton);
     made.has_second = has_second;
     return made;
   } catch (const std::invalid_argument& error) {
@@ -103,7 +112,7 @@ Chooser::KeptDecision Chooser::decide(const Shape& shape, const Force& force) co
 }
 
 Chooser::KeptDecision Chooser::force_algorithm(const Shape& shape, const Force::Directive& forced,
-                                               std::string_view origin) const {
+                                               std::string_view origin) {
   const algorithms::Algorithm& algorithm = *forced.algorithm;
   const collective::Collective collective{.kind = shape.kind,
                                           .ranks = static_cast<Rank>(_placement.size()),
@@ -118,7 +127,8 @@ Chooser::KeptDecision Chooser::force_algorithm(const Shape& shape, const Force::
     KeptDecision made = expand(
         shape, algorithms::make_skeleton(
                    algorithm, algorithms::make_problem(collective, _network, _placement, _library),
-                   forced.parameters));
+                   forced.parameters),
+        nullptr);
     if (made.reason == Reason::unknown_sizes)
       return refused(Reason::unknown_sizes,
                      "it sends blocks through ranks that don't know their sizes");
@@ -145,21 +155,33 @@ Chooser::KeptDecision Chooser::refuse(const Shape& shape, std::string_view origi
   return {nullptr, reason, std::move(refusal)};
 }
 
-Chooser::KeptDecision Chooser::expand(const Shape& shape,
-                                      const algorithms::Skeleton& skeleton) const {
+Chooser::KeptDecision Chooser::expand_row(const Shape& shape,
+                                          const algorithms::Skeleton& skeleton) {
+  const auto known = _programs.find(&skeleton);
+  KeptDecision made =
+      expand(shape, skeleton, known == _programs.end() ? nullptr : known->second);
+  if (made.prepared != nullptr) _programs.emplace(&skeleton, made.prepared->program);
+  return made;
+}
+
+Chooser::KeptDecision Chooser::expand(const Shape& shape, const algorithms::Skeleton& skeleton,
+                                      std::shared_ptr<const Program> program) {
   const algorithms::Algorithm& algorithm = algorithms::find(skeleton.algorithm);
-  const auto ranks = static_cast<Rank>(_placement.size());
-  const collective::Collective collective{.kind = shape.kind, .ranks = ranks, .root = shape.root};
-  // An incomplete plan is found here, not in the middle of a call.
-  const ChunkId parts =
-      Layout(0, 1, skeleton.chunks, skeleton.weights, collective.blocks()).parts();
-  if (!shape.sizes_are_known && !algorithms::sends_directly(collective, skeleton))
-    return {nullptr, Reason::unknown_sizes};
-  schedule::Sink sink = algorithms::emit(shape.kind, skeleton, _rank);
   const Pipeline pipeline = skeleton.pipeline(shape.size);
-  return {std::make_shared<const Prepared>(
-              Prepared{Program(std::move(sink), _rank, pipeline.period, parts), pipeline,
-                       skeleton.weights, number_of(algorithm), describe(skeleton)}),
+  if (program == nullptr) {
+    const auto ranks = static_cast<Rank>(_placement.size());
+    const collective::Collective collective{.kind = shape.kind, .ranks = ranks, .root = shape.root};
+    // An incomplete plan is found here, not in the middle of a call.
+    const ChunkId parts =
+        Layout(0, 1, skeleton.chunks, skeleton.weights, collective.blocks()).parts();
+    if (!shape.sizes_are_known && !algorithms::sends_directly(collective, skeleton))
+      return {nullptr, Reason::unknown_sizes};
+    program = std::make_shared<const Program>(algorithms::emit(shape.kind, skeleton, _rank), _rank,
+                                              pipeline.period, parts);
+    _transfers += program->transfers().size();
+  }
+  return {std::make_shared<const Prepared>(Prepared{std::move(program), pipeline, skeleton.weights,
+                                                    number_of(algorithm), describe(skeleton)}),
           std::nullopt};
 }
 

@@ -14,7 +14,7 @@ namespace thalweg::runtime {
 
 /// The execution of a shape of call on a rank.
 struct Prepared {
-  Program program;
+  std::shared_ptr<const Program> program; ///< for all sizes of a row of the table
   Pipeline pipeline;
   std::vector<std::int32_t> weights; ///< as schedule::Layout's
   std::uint16_t algorithm = 0;       ///< 1 + index in algorithms::all()
@@ -60,16 +60,16 @@ public:
     bool has_second = false; ///< the table has a second plan: second()
     bool is_new = false;     ///< not asked before
   };
-  /// Returns the decision. O(1) if asked before, else as building and expanding the skeleton, for
-  /// all ranks if sizes aren't known.
+  /// Returns the decision. O(1) if asked before, or if the plan is that of a size asked before; else
+  /// as building and expanding the skeleton, for all ranks if sizes aren't known.
   Decision choose(const Shape& shape, const Force& force, std::uint64_t force_version);
   /// Returns the second plan for a shape that choose() said has one; null if it can't be executed.
   /// The same on all ranks. Cost as that of choose().
   std::shared_ptr<const Prepared> second(const Shape& shape);
   /// Decides by another table from now on. All ranks must do so before the same call.
   void use(std::shared_ptr<const planner::Table> table) {
+    forget();
     _table = std::move(table);
-    _decisions.clear();
   }
   [[nodiscard]] const std::shared_ptr<const planner::Table>& table() const { return _table; }
 
@@ -85,16 +85,20 @@ private:
     bool has_second = false;
     std::optional<std::shared_ptr<const Prepared>> second = {}; ///< once it was asked for
   };
-  [[nodiscard]] KeptDecision decide(const Shape& shape, const Force& force) const;
+  void forget();
+  [[nodiscard]] KeptDecision decide(const Shape& shape, const Force& force);
   [[nodiscard]] const planner::Entry* row(const Shape& shape) const;
   [[nodiscard]] KeptDecision force_algorithm(const Shape& shape, const Force::Directive& forced,
-                                             std::string_view origin) const;
+                                             std::string_view origin);
   [[nodiscard]] PredictedTimes predict(const Shape& shape) const;
   /// @param origin where the choice comes from
   [[nodiscard]] KeptDecision refuse(const Shape& shape, std::string_view origin,
                                     const algorithms::Algorithm& algorithm, Reason reason,
                                     const std::string& why) const;
-  [[nodiscard]] KeptDecision expand(const Shape& shape, const algorithms::Skeleton& skeleton) const;
+  /// Plans a skeleton of the table for a shape; its program is kept for other sizes.
+  [[nodiscard]] KeptDecision expand_row(const Shape& shape, const algorithms::Skeleton& skeleton);
+  [[nodiscard]] KeptDecision expand(const Shape& shape, const algorithms::Skeleton& skeleton,
+                                    std::shared_ptr<const Program> program);
 
   const network::Network& _network;
   std::string _library;
@@ -103,6 +107,9 @@ private:
   std::shared_ptr<const planner::Table> _table;
   bool _reproducible;
   std::unordered_map<Shape, KeptDecision, Hash> _decisions;
+  std::unordered_map<const algorithms::Skeleton*, std::shared_ptr<const Program>>
+      _programs;              ///< of the table's skeletons
+  std::size_t _transfers = 0; ///< of all programs that are kept
   std::uint64_t _force_version = 0;
 };
 

@@ -70,7 +70,7 @@ void Engine::run(const Prepared& prepared, const Layout& layout, const Task& tas
                  const MpiTransport::Setup& setup) {
   Parts* const parts = std::exchange(_parts, nullptr);
   parts->transport.set_up(setup);
-  parts->execution.run(prepared.program, layout, task, parts->transport);
+  parts->execution.run(*prepared.program, layout, task, parts->transport);
   parts->transport.finish();
   _parts = parts;
 }
@@ -79,7 +79,7 @@ void Engine::start(const Prepared& prepared, const Layout& layout, const Task& t
                    const MpiTransport::Setup& setup) {
   Parts* const parts = std::exchange(_parts, nullptr);
   parts->transport.set_up(setup);
-  parts->execution.start(prepared.program, layout, task, parts->transport);
+  parts->execution.start(*prepared.program, layout, task, parts->transport);
   _parts = parts;
 }
 

@@ -56,6 +56,14 @@ std::shared_ptr<const PlannedCall> plan_call(Runtime& runtime, Communicator* com
   return planned;
 }
 
+template <class Handle>
+void free_as_often(std::int64_t times, Handle handle, int (*free)(Handle*)) {
+  for (; times > 0; --times) {
+    Handle freed = handle;
+    free(&freed);
+  }
+}
+
 } // namespace
 
 void Held::Arrays::copy(Blocks& blocks) {
@@ -90,9 +98,9 @@ Held::Held(Runtime& runtime, const Call& call, Arguments& arguments) : _runtime(
 }
 
 Held::~Held() {
-  for (MPI_Datatype& type : _types)
-    if (_runtime.held_types.release(type)) native.Type_free(&type);
-  if (_has_op && _runtime.held_ops.release(_op)) native.Op_free(&_op);
+  for (const MPI_Datatype type : _types)
+    free_as_often(_runtime.held_types.release(type), type, native.Type_free);
+  if (_has_op) free_as_often(_runtime.held_ops.release(_op), _op, native.Op_free);
 }
 
 int plan_or_execute(const Call& call, const MPI_Request* request, TakeLane take_lane,

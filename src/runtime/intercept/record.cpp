@@ -72,9 +72,11 @@ void CallRecord::set(const Communicator& communicator) {
 void CallRecord::look_at(const Call& call) {
   if (!_runtime.record || call.kind == Kind::barrier) return;
   using observe::DatatypeClass;
-  // Only the root's, or nobody's, need be valid on one of the sides.
-  const bool receives =
-      call.kind == Kind::bcast || call.kind == Kind::scatter || call.send.buffer == MPI_IN_PLACE;
+  // Only the root's, or nobody's, need be valid on one of the sides; across an intercommunicator
+  // it is the other one that the root's need not.
+  const bool is_root_across = call.root == MPI_ROOT && call.kind != Kind::bcast;
+  const bool receives = call.kind == Kind::bcast || call.send.buffer == MPI_IN_PLACE ||
+                        (call.kind == Kind::scatter) != is_root_across;
   const Side& side = receives ? call.receive : call.send;
   if (side.types != nullptr) {
     datatype = DatatypeClass::several;

@@ -47,11 +47,11 @@ Progress Transaction::advance() {
 
 /// A chunk of a barrier counts as one byte, so that none is left out.
 std::int64_t Transaction::units(ChunkId block) const {
-  return _call.kind == Kind::barrier ? _prepared.program.parts() : _arguments.units(block);
+  return _call.kind == Kind::barrier ? _prepared.program->parts() : _arguments.units(block);
 }
 
 Layout Transaction::layout() const {
-  const Program& program = _prepared.program;
+  const Program& program = *_prepared.program;
   if (_call.kind == Kind::barrier) return program.layout(_prepared.pipeline, {}, units(0));
   if (!_arguments.uneven) return program.layout(_prepared.pipeline, _prepared.weights, units(0));
   std::vector<std::int64_t> sizes;
@@ -105,7 +105,7 @@ void Transaction::place_blocks() {
     return input ? readable(*input, block.written) : std::nullopt;
   };
   std::int64_t apart = 0;
-  for (const Program::Block& block : _prepared.program.blocks())
+  for (const Program::Block& block : _prepared.program->blocks())
     if (!place(block)) apart += units(block.id);
   std::byte* memory = nullptr;
   if (apart > 0) memory = _engine.acquire(apart, _setup.shape);
@@ -113,7 +113,7 @@ void Transaction::place_blocks() {
     std::memset(memory, 0, static_cast<std::size_t>(apart));
   _places.clear(_setup.shape.extent);
   std::int64_t begin = 0;
-  for (const Program::Block& block : _prepared.program.blocks()) {
+  for (const Program::Block& block : _prepared.program->blocks()) {
     auto at = place(block);
     if (!at) {
       at = memory;

@@ -106,8 +106,11 @@ std::vector<std::string> reports_of(const Communicator& communicator) {
                  communicator.leader());
 }
 
-void keep(std::vector<std::string>& ended, std::vector<std::string> reports) {
-  for (std::string& report : reports)
+/// Keeps the reports that `make` returns, as far as there is room for them.
+template <class Make>
+void keep(std::vector<std::string>& ended, const Make& make) {
+  if (ended.size() >= most_ended_reports) return; // of thousands of communicators none is made
+  for (std::string& report : make())
     if (ended.size() < most_ended_reports) ended.push_back(std::move(report));
 }
 
@@ -209,8 +212,8 @@ void Communicators::erase(MPI_Comm comm) {
     if (gone->accounts != nullptr && gone->accounts != _shared) _retired.push_back(gone->accounts);
     std::erase_if(_retired, [](const auto& retired) { return retired->take_all(); });
     if (gone->leader() == 0 && gone->rank == 0) {
-      keep(_ended_races, reports_of(*gone));
-      keep(_ended_changes, changes_of(*gone));
+      keep(_ended_races, [&] { return reports_of(*gone); });
+      keep(_ended_changes, [&] { return changes_of(*gone); });
     }
   }
   gone->end();

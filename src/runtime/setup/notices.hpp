@@ -17,8 +17,8 @@ public:
   /// @param leads whether it is the first rank of the communicator in question
   void add(const Refusal& refusal, int world_rank, bool leads);
   /// Lets world rank 0, which is rank 0 of `comm`, say what the others have noted. Collective. One
-  /// native reduction if there is nothing.
-  void collect(MPI_Comm comm);
+  /// native reduction if there is nothing, else a message from each rank that has something.
+  void collect(MPI_Comm comm, int tag);
 
 private:
   void say_new(const std::string& notes);

@@ -289,7 +289,13 @@ void merge(Runtime& it) {
   if (!all_of(it, sizes != nullptr)) return;
   native.Allgather(&size, 1, native.int64, sizes.get(), 1, native.int64, it.shadow);
   const std::span<const std::int64_t> of_all(sizes.get(), index(it.world_size));
-  if (std::accumulate(of_all.begin(), of_all.end(), std::int64_t{0}) > most_merged) return;
+  if (std::accumulate(of_all.begin(), of_all.end(), std::int64_t{0}) > most_merged) {
+    note(it, "THALWEG_RECORD",
+         "the ranks' files aren't merged: together they have more than " +
+             units::size_to_text(most_merged) + "; those of other machines stay there, in " +
+             it.settings.record);
+    return;
+  }
   const auto below = of_all.subspan(index(it.world_rank), index(ranks_below(it)));
   const std::int64_t held = std::accumulate(below.begin(), below.end(), std::int64_t{0});
   const std::unique_ptr<std::byte[]> all(new (std::nothrow) std::byte[index(held)]);

@@ -210,7 +210,7 @@ void finish_run(Runtime& it) {
   if (it.active()) it.communicators.settle();
   if (it.has_shadow()) {
     if (it.ever_forced || it.settings.reproducible || it.settings.observes())
-      it.notices.collect(it.shadow);
+      it.notices.collect(it.shadow, it.clock_tag());
     native.Comm_free(&it.shadow);
   }
   if (it.active()) {

@@ -66,7 +66,7 @@ inline std::vector<std::int32_t> some_slots(Rank ranks, int hosts, Draw& draw) {
   return slots;
 }
 
-/// Calls of all ranks and of halves of them.
+/// Calls of all ranks, with several roots, and of halves of them.
 inline std::vector<Call> some_calls(Rank ranks, Draw& draw) {
   using collective::Kind;
   std::vector<Call> calls;
@@ -77,6 +77,9 @@ inline std::vector<Call> some_calls(Rank ranks, Draw& draw) {
   const Rank root = draw.below(static_cast<int>(even.size()));
   calls.push_back({Kind::bcast, 100000, 5, root, even});
   calls.push_back({Kind::alltoall, 1000, 3, 0, even});
+  for (Rank each = 0; each < ranks; each += 3)
+    for (const Kind kind : {Kind::bcast, Kind::reduce, Kind::gather, Kind::scatter})
+      calls.push_back({kind, 100000, 1.0 + each, each, {}});
   return calls;
 }
 

@@ -4,6 +4,7 @@
 #include "problems.hpp"
 #include "unit/share.hpp"
 
+#include <array>
 #include <doctest/doctest.h>
 #include <map>
 #include <numeric>
@@ -269,6 +270,18 @@ TEST_CASE("a direction that a collective doesn't use doesn't matter to it") {
   CHECK(seconds(collective::Kind::reduce) == doctest::Approx(0.0101));
   CHECK(seconds(collective::Kind::gather) == doctest::Approx(0.0101));
   CHECK(seconds(collective::Kind::scatter) == doctest::Approx(1.0001));
+}
+
+TEST_CASE("calls of which each rank is the root once are judged as fast as of one root") {
+  constexpr int hosts = 32, each = 8;
+  const Network net = network::even_network(hosts, Time(1e-4), units::Rate(1e8));
+  Problem problem{net, {hosts * each, {}}, std::vector<std::int32_t>(hosts, each)};
+  for (Rank root = 0; root < problem.ranks(); ++root)
+    problem.calls.push_back({collective::Kind::bcast, 1000, 1, root, {}});
+  const Collectives collectives(problem, block(problem));
+  const std::array<Move, 2> swap{{{0, 1}, {each, 0}}};
+  CHECK(collectives.effort(swap) <= index(2 * hosts + problem.ranks()));
+  CHECK(collectives.total() == doctest::Approx(problem.ranks() * (1e-4 + 1000 / 1e8)));
 }
 
 TEST_CASE("communicators that call at the same time take a rank no longer than one of them") {

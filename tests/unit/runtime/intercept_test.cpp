@@ -7,10 +7,14 @@
 #include "runtime/setup/hosts.hpp"
 #include "unit/error_of.hpp"
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstdlib>
 #include <doctest/doctest.h>
+#include <memory>
+#include <numeric>
 #include <stdexcept>
+#include <vector>
 
 using namespace thalweg;
 using namespace thalweg::runtime;
@@ -113,6 +117,10 @@ TEST_CASE("a choice is the table's, or what is forced instead") {
   REQUIRE(prepared != nullptr);
   CHECK(prepared->pipeline.window == planned.skeleton.window);
   CHECK(chooser.choose(shape, nothing, 0).prepared == prepared);
+  for (units::Size size = 100'001; size < 101'000; ++size) {
+    const auto other = chooser.choose({.kind = Kind::bcast, .root = 1, .size = size}, nothing, 0);
+    CHECK(other.prepared->program == prepared->program); // which takes long to make, and memory
+  }
 
   const Force flat = parse_force("bcast=flat"), all_native = parse_force("native");
   CHECK(chooser.choose(small, flat, 1).prepared != nullptr);
@@ -127,6 +135,24 @@ TEST_CASE("a choice is the table's, or what is forced instead") {
   Chooser without_table(network, "", placement, 2, nullptr);
   CHECK(without_table.choose(shape, nothing, 0).prepared == nullptr);
   CHECK(without_table.choose(shape, flat, 1).prepared != nullptr);
+}
+
+TEST_CASE("programs of forced calls of many sizes don't fill the memory") {
+  constexpr Rank ranks = 512;
+  const network::Network network =
+      network::even_network(ranks, units::Time(1e-4), units::Rate(1e8));
+  network::Placement placement(ranks);
+  std::iota(placement.begin(), placement.end(), 0);
+  Chooser chooser(network, "", placement, 0, nullptr);
+  const Force ring = parse_force("allgather=ring");
+  std::vector<std::weak_ptr<const Prepared>> all;
+  for (units::Size size = 1; size <= 200; ++size)
+    all.emplace_back(
+        chooser.choose({.kind = Kind::allgather, .root = 0, .size = size}, ring, 1).prepared);
+  const auto kept = std::ranges::count_if(all, [](const auto& each) { return !each.expired(); });
+  CHECK(kept > 10);
+  CHECK(kept < 150);
+  CHECK(!all.back().expired());
 }
 
 TEST_CASE("an alltoall whose sizes nobody knows is planned only if its blocks go directly") {
