@@ -1,6 +1,7 @@
 #include "probe/collectives.hpp"
 
 #include "collective/collective.hpp"
+#include "probe/prober.hpp"
 #include "probe/watchdog.hpp"
 
 #include <algorithm>

@@ -124,11 +124,12 @@ Chooser::KeptDecision Chooser::force_algorithm(const Shape& shape, const Force::
   if (!algorithm.can_do(collective))
     return refused(Reason::failure, "it needs " + std::string(algorithm.needed_ranks()));
   try {
-    KeptDecision made = expand(
-        shape, algorithms::make_skeleton(
+    KeptDecision made =
+        expand(shape,
+               algorithms::make_skeleton(
                    algorithm, algorithms::make_problem(collective, _network, _placement, _library),
                    forced.parameters),
-        nullptr);
+               nullptr);
     if (made.reason == Reason::unknown_sizes)
       return refused(Reason::unknown_sizes,
                      "it sends blocks through ranks that don't know their sizes");
@@ -158,8 +159,7 @@ Chooser::KeptDecision Chooser::refuse(const Shape& shape, std::string_view origi
 Chooser::KeptDecision Chooser::expand_row(const Shape& shape,
                                           const algorithms::Skeleton& skeleton) {
   const auto known = _programs.find(&skeleton);
-  KeptDecision made =
-      expand(shape, skeleton, known == _programs.end() ? nullptr : known->second);
+  KeptDecision made = expand(shape, skeleton, known == _programs.end() ? nullptr : known->second);
   if (made.prepared != nullptr) _programs.emplace(&skeleton, made.prepared->program);
   return made;
 }

@@ -60,8 +60,8 @@ public:
     bool has_second = false; ///< the table has a second plan: second()
     bool is_new = false;     ///< not asked before
   };
-  /// Returns the decision. O(1) if asked before, or if the plan is that of a size asked before; else
-  /// as building and expanding the skeleton, for all ranks if sizes aren't known.
+  /// Returns the decision. O(1) if asked before, or if the plan is that of a size asked before;
+  /// else as building and expanding the skeleton, for all ranks if sizes aren't known.
   Decision choose(const Shape& shape, const Force& force, std::uint64_t force_version);
   /// Returns the second plan for a shape that choose() said has one; null if it can't be executed.
   /// The same on all ranks. Cost as that of choose().

@@ -313,7 +313,7 @@ Prepared Neighborhoods::prepare(const planner::Pace& pace) const {
   const int window = pace.window > 0 ? pace.window : all;
   std::string description(units::name_of(pace.pacing));
   if (pace.window > 0) description += ", window " + std::to_string(pace.window);
-  return {Program(std::move(sink), _communicator.rank, last + 1, 1),
+  return {std::make_shared<const Program>(std::move(sink), _communicator.rank, last + 1, 1),
           {.period = last + 1, .window = window},
           {},
           number_of(algorithms::find("listed")),
