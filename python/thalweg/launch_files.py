@@ -200,8 +200,7 @@ def _open_mpi_4(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> 
     usual binding gives a rank's threads a socket. This machine, if listed, always comes first; in a
     batch job the others come in the order of the job, whatever that of `-H` is.
     """
-    blocks = _in_blocks(hosts, placement)
-    if blocks and blocks == in_order_of_open_mpi_4(blocks):
+    if blocks := _in_filled_blocks("openmpi-4", hosts, placement):
         return _told_to_open_mpi(blocks, file)
     return Order(
         ["--mca", "rmaps", "seq", "--hostfile", str(file)],
@@ -211,21 +210,48 @@ def _open_mpi_4(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> 
     )
 
 
-def in_order_of_open_mpi_4(hosts: Sequence[Host]) -> list[Host]:
-    """Returns hosts in the order in which Open MPI 4.1 fills them. Raises UserError for a batch
-    job whose list of hosts can't be read."""
-    job = [folded(host.name) for host in batch_job.listed(os.environ)]
-    place = {name: at for at, name in enumerate(job)}
-    in_job = sorted(hosts, key=lambda host: place.get(folded(host.name), len(place)))
-    return sorted(in_job, key=lambda host: not is_this_machine(host.name))
+def as_filled(form: str, hosts: Sequence[Host]) -> list[Host]:
+    """Returns hosts in the order in which a launcher of this form fills them, whatever order it is
+    told. Raises UserError for a batch job whose list of hosts can't be read."""
+    if form == "openmpi-4":
+        job = [folded(host.name) for host in batch_job.listed(os.environ)]
+        place = {name: at for at, name in enumerate(job)}
+        in_job = sorted(hosts, key=lambda host: place.get(folded(host.name), len(place)))
+        return sorted(in_job, key=lambda host: not is_this_machine(host.name))
+    if form in ("mpich", "mpich-4") and _starts_by_srun():
+        return sorted(hosts, key=lambda host: _in_slurms_order(host.name))
+    return list(hosts)
+
+
+def _in_filled_blocks(
+    form: str, hosts: Sequence[Host], placement: Sequence[str]
+) -> list[Host] | None:
+    """Returns what _in_blocks() does if the launcher fills hosts in that order; without the hosts
+    that stay free if they alone make another order."""
+    if not (blocks := _in_blocks(hosts, placement)):
+        return None
+    used = blocks[: len(set(placement))]
+    return next((told for told in (blocks, used) if told == as_filled(form, told)), None)
+
+
+def takes_any_order(form: str) -> bool:
+    """Whether a launcher of this form can be told any order of the hosts, here and now."""
+    return form != "mpich-4" or not _starts_by_srun()
+
+
+def _starts_by_srun() -> bool:
+    """Whether Hydra starts its proxies by srun, which numbers hosts in Slurm's order: in a job,
+    unless it is told otherwise."""
+    chosen = os.environ.get("HYDRA_LAUNCHER") or os.environ.get("HYDRA_BOOTSTRAP") or "slurm"
+    return chosen == "slurm" and bool(os.environ.get("SLURM_JOB_ID"))
 
 
 def _mpich(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
     """Newer than 4.0: a map of node numbers; (node,1,ranks) stands for ranks in sequence."""
-    if blocks := _in_blocks(hosts, placement):
+    if blocks := _in_filled_blocks("mpich", hosts, placement):
         return _told_to_hydra(blocks, file)
     names = set(placement)
-    used = [host for host in hosts if host.name in names]
+    used = as_filled("mpich", [host for host in hosts if host.name in names])
     number = {host.name: at for at, host in enumerate(used)}
     runs = [
         f"({number[run.name]},1,{run.slots})" if run.slots > 1 else str(number[run.name])
@@ -244,7 +270,7 @@ def _mpich(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order
 
 def _mpich_4(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
     """Up to 4.0: a host that is listed twice is two nodes."""
-    if blocks := _in_blocks(hosts, placement):
+    if blocks := _in_filled_blocks("mpich-4", hosts, placement):
         return _told_to_hydra(blocks, file)
     return replace(
         _hydra_file(_runs(placement), file),

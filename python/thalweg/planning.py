@@ -16,6 +16,7 @@ from pathlib import Path
 from thalweg import (
     console,
     inputs,
+    launch_files,
     past_placements,
     past_runs,
     paths,
@@ -51,6 +52,12 @@ def choose(
     can't be used.
     """
     inputs.placement(net, usual)
+    if not launch_files.takes_any_order(launcher.form):
+        console.note(
+            "the launcher's order stays: in a Slurm job this MPICH fills hosts in Slurm's order; a "
+            "newer one (-rankmap) can be told another"
+        )
+        return None
     in_blocks = launcher.form == "mpich-4" and any(host.slots > 1 for host in listed)
     began = time.monotonic()
     try:

@@ -225,9 +225,7 @@ def _as_filled(launcher: Launcher, request: Request, listed: Sequence[Host]) -> 
                 f"hostfile {hostfile}: Open MPI gives {name} as many slots as it has "
                 f"cores; write '{name} slots=1', or more"
             )
-    if launcher.form == "openmpi-4":
-        return launch_files.in_order_of_open_mpi_4(listed)
-    return list(listed)
+    return launch_files.as_filled(launcher.form, listed)
 
 
 def _prepare(request: Request, program: Sequence[str]) -> Preparation:
@@ -235,6 +233,8 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
     listed = choose_hosts(request)
     if request.started_by_user:
         listed = _as_filled(chosen, request, listed)
+    elif not launch_files.takes_any_order(chosen.form):
+        listed = launch_files.as_filled(chosen.form, listed)
     ranks = hosts.check_ranks(request.ranks or sum(host.slots for host in listed))
     names = hosts.placement(listed, ranks)
     if request.plan:

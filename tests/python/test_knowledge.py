@@ -255,9 +255,7 @@ def test_a_calibrated_copy_stays_as_long_as_it_fits(sampler: Sampler, tmp_path: 
         assert copy.read_bytes() == before, "plans and races for it are found again"
     sampler.truth.bandwidth[0, 1:] /= 2
     knowledge.given(path, HOSTS, LAUNCHER, Caution(verify="always"))
-    np.testing.assert_allclose(
-        networks.read(copy).bandwidth[0, 1:], sampler.truth.bandwidth[0, 1:]
-    )
+    np.testing.assert_allclose(networks.read(copy).bandwidth[0, 1:], sampler.truth.bandwidth[0, 1:])
 
 
 def test_a_file_of_two_hosts_is_sampled_once_an_hour(sampler: Sampler, tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_open_mpi_4_begins_with_this_machine_unless_each_rank_is_named() -> None
     hosts = [Host("here"), Host("a")]
     assert order("openmpi-4", hosts, ["here", "a"], FILE).file is None
     assert order("openmpi-4", hosts, ["a", "here"], FILE).content == "a\nhere\n"
-    assert order("openmpi-4", hosts, ["a"], FILE).content == "a\n"
+    assert order("openmpi-4", hosts, ["a"], FILE).options == ["-H", "a:1"]
 
 
 def test_a_policy_of_binding_is_the_users(monkeypatch: pytest.MonkeyPatch) -> None:

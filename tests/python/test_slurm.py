@@ -8,12 +8,13 @@ import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from bench import builds
 from thalweg import binding, launch_files, mapping
 from thalweg.hosts import Host
 from thalweg.launch_files import Order
@@ -124,6 +125,28 @@ def binding_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[s
         yield environment
 
 
+def started_by(
+    command: Sequence[str], order: Order, cluster: dict[str, str], ranks: int
+) -> list[str]:
+    """Starts ranks by another launcher in a job of all hosts, and returns the host of each."""
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    done = subprocess.run(
+        ["salloc", "-Q", "-n", str(sum(host.slots for host in HOSTS)), *command, "-n", str(ranks),
+         *order.options, "sh", "-c",
+         'echo "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK} $SLURMD_NODENAME."'],
+        env={**os.environ, **cluster, **order.environment, **root}, capture_output=True, text=True,
+        timeout=100, check=False,
+    )  # fmt: skip
+    return in_order_of_ranks(done, ranks)
+
+
+def in_order_of_ranks(done: "subprocess.CompletedProcess[str]", ranks: int) -> list[str]:
+    found = re.findall(r"rank=(\d+) (\w+)\.", done.stdout)
+    by_rank = sorted((int(rank), host) for rank, host in found)
+    assert [rank for rank, _ in by_rank] == list(range(ranks)), done.stderr
+    return [host for _, host in by_rank]
+
+
 def launched(order: Order, cluster: dict[str, str], ranks: int) -> list[str]:
     """Starts ranks by srun and returns the host of each."""
     done = subprocess.run(
@@ -132,10 +155,39 @@ def launched(order: Order, cluster: dict[str, str], ranks: int) -> list[str]:
         env={**os.environ, **cluster, **order.environment}, capture_output=True, text=True,
         timeout=100, check=False,
     )  # fmt: skip
-    found = re.findall(r"rank=(\d+) (\w+)\.", done.stdout)
-    by_rank = sorted((int(rank), host) for rank, host in found)
-    assert [rank for rank, _ in by_rank] == list(range(ranks)), done.stderr
-    return [host for _, host in by_rank]
+    return in_order_of_ranks(done, ranks)
+
+
+IN_ORDER = ["n0", "n0", "n0", "n1", "n1", "n2"]
+BLOCKS = ["n2", "n2", "n0", "n1", "n1"]
+MIXED = ["n2", "n0", "n1", "n0", "n0", "n2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "placement"),
+    [
+        *(("openmpi-4.1", "openmpi-4", each) for each in (IN_ORDER, BLOCKS, MIXED)),
+        *(("openmpi-5.0", "openmpi", each) for each in (IN_ORDER, BLOCKS, MIXED)),
+        ("mpich-4.0", "mpich-4", IN_ORDER),
+        *(("mpich-5.0", "mpich", each) for each in (IN_ORDER, BLOCKS, MIXED)),
+    ],
+)
+def test_other_launchers_start_ranks_where_they_are_told_in_a_job(
+    cluster: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, form: str,
+    placement: list[str],
+) -> None:  # fmt: skip
+    build = next((each for each in builds.available() if each.name == name), None)
+    if build is None:
+        pytest.skip(f"no {name} here")
+    with monkeypatch.context() as job:
+        job.setenv("SLURM_JOB_ID", "1")
+        job.setenv("SLURM_JOB_NODELIST", "n[0,01,1-2,10]")
+        order = launch_files.order(form, HOSTS, placement, tmp_path / "hosts")
+        assert launch_files.takes_any_order(form) == (form != "mpich-4")
+    order.write()
+    command = ["env", *(f"{key}={value}" for key, value in build.environment.items())]
+    found = started_by([*command, str(build.launcher)], order, cluster, len(placement))
+    assert found == placement
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ inline std::vector<Call> some_calls(Rank ranks, Draw& draw) {
   calls.push_back({Kind::alltoall, 1000, 3, 0, even});
   for (Rank each = 0; each < ranks; each += 3)
     for (const Kind kind : {Kind::bcast, Kind::reduce, Kind::gather, Kind::scatter})
-      calls.push_back({kind, 100000, 1.0 + each, each, {}});
+      calls.push_back({kind, 1000, 1.0 + each, each, {}});
   return calls;
 }
 
