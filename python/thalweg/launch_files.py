@@ -5,6 +5,7 @@ launcher binds ranks to cores as it usually does. Else a file or a map names the
 Where cores are chosen, too, the launcher is told to bind each rank to its own.
 """
 
+import contextlib
 import os
 import re
 import shlex
@@ -212,10 +213,12 @@ def _open_mpi_4(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> 
 
 def as_filled(form: str, hosts: Sequence[Host]) -> list[Host]:
     """Returns hosts in the order in which a launcher of this form fills them, whatever order it is
-    told. Raises UserError for a batch job whose list of hosts can't be read."""
+    told."""
     if form == "openmpi-4":
-        job = [folded(host.name) for host in batch_job.listed(os.environ)]
-        place = {name: at for at, name in enumerate(job)}
+        job: list[Host] = []
+        with contextlib.suppress(UserError):  # a list that can't be read is the launcher's matter
+            job = batch_job.listed(os.environ)
+        place = {folded(host.name): at for at, host in enumerate(job)}
         in_job = sorted(hosts, key=lambda host: place.get(folded(host.name), len(place)))
         return sorted(in_job, key=lambda host: not is_this_machine(host.name))
     if form in ("mpich", "mpich-4") and _starts_by_srun():
