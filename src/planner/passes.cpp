@@ -1,5 +1,6 @@
 #include "planner/passes.hpp"
 
+#include "algorithms/used_hosts.hpp"
 #include "network/host_classes.hpp"
 #include "planner/native.hpp"
 #include "planner/native_algorithm.hpp"
@@ -192,10 +193,15 @@ void Passes::predict_native() {
   native() = (_limits.native != nullptr ? *_limits.native : own).predict(_problem);
 }
 
+/// Of more hosts with ranks its matrices would take gigabytes.
 void Passes::find_bound() {
-  if (_problem.network.size() > network::most_hosts_in_matrices) return; // it takes gigabytes
-  _explanation.plan.bound =
-      _limits.known != nullptr ? _limits.known->bound : bounds::bound(_problem);
+  if (_limits.known != nullptr) {
+    _explanation.plan.bound = _limits.known->bound;
+    return;
+  }
+  if (algorithms::UsedHosts(_problem.network, _problem.placement).size() <=
+      network::most_hosts_in_matrices)
+    _explanation.plan.bound = bounds::bound(_problem);
 }
 
 std::vector<Choice> Passes::ranking(std::size_t count) const {

@@ -78,3 +78,14 @@ TEST_CASE("20,000 ranks are planned without looking at all pairs of hosts") {
     CHECK(made.predicted > Time(0));
   }
 }
+
+TEST_CASE("a few ranks have a bound however large their network is") {
+  const Network net = equal_sites(10, 1000);
+  PlanOptions options;
+  options.library = "openmpi";
+  const collective::Collective asked{.kind = Kind::bcast, .ranks = 4, .size = 1000};
+  const network::Placement placement{0, 1, 5000, 9000};
+  const Plan made = plan(algorithms::make_problem(asked, net, placement, "openmpi"), options);
+  CHECK(made.bound.time > Time(0));
+  CHECK(made.bound.time <= made.predicted);
+}
