@@ -5,7 +5,6 @@ import json
 import math
 import os
 import queue
-import signal
 import subprocess
 import threading
 import time
@@ -14,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from thalweg import console, host_names, launch_files, paths, weather
+from thalweg import console, host_names, launch_files, paths, processes, weather
 from thalweg import network as networks
 from thalweg._core import probe as _core
 from thalweg._core.probe import Phase
@@ -24,28 +23,23 @@ from thalweg.hosts import Host, short_name
 from thalweg.journal import Journal
 from thalweg.launcher import Launcher, start_error
 from thalweg.network import Network, from_json
+from thalweg.reachable import PATIENCE, check_reachable
 from thalweg.signals import ended_by_signals
-from thalweg.threads import for_each
 
 __all__ = [
     "OtherHostsError",
     "Phase",
     "check_reachable",
-    "end_tree",
     "in_order_of",
     "outline",
     "run",
     "unheard",
 ]
 
-PATIENCE = 20.0
-"""Seconds that a host may stay silent."""
 LONGEST = 60.0
 """Seconds of the network's own time that its measurement may take, unless set."""
 STARTUP = 60.0
 """Additional seconds that the launcher may take to start all ranks."""
-GRACE = 5.0
-"""Seconds that the launcher gets to clean up."""
 
 
 class OtherHostsError(UserError):
@@ -186,21 +180,6 @@ def in_order_of(network: Path, hosts: Sequence[Host]) -> list[Host]:
     return sorted(hosts, key=lambda host: len(names) if (at := place[host]) is None else at)
 
 
-def check_reachable(launcher: Launcher, hosts: Sequence[Host], patience: float = PATIENCE) -> None:
-    """Tries to reach all hosts at once, as the launcher will.
-
-    Raises UserError naming hosts that can't be reached, or don't answer within `patience` seconds.
-    """
-    attempts = _Attempts(launcher, patience)
-    try:
-        problems = for_each([host.name for host in hosts], attempts.problem, at_once=64)
-    except BaseException:
-        attempts.end()
-        raise
-    if found := [problem for host in hosts if (problem := problems[host.name])]:
-        raise UserError("; ".join(found))
-
-
 def _name_unreachable(
     error: UserError, launcher: Launcher, hosts: Sequence[Host], patience: float
 ) -> None:
@@ -213,48 +192,6 @@ def _name_unreachable(
     except UserError as unreachable:
         then = error.what if isinstance(error, _LauncherEndedError) else error
         raise UserError(f"{unreachable}; {then}") from None
-
-
-class _Attempts:
-    """Attempts to reach hosts, which can be ended together."""
-
-    def __init__(self, launcher: Launcher, patience: float) -> None:
-        self._launcher = launcher
-        self._patience = patience
-        self._running: list[subprocess.Popen[str]] = []
-        self._ended = False
-
-    def problem(self, host: str) -> str:
-        """Says why a host can't be reached; empty if it can."""
-        command = self._launcher.reach(host, max(1, int(self._patience)))
-        if not command:
-            return ""
-        try:
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
-            )  # fmt: skip
-        except OSError as error:
-            return f"host {host} can't be reached: {command[0]}: {error.strerror}"
-        self._running.append(process)
-        if self._ended:
-            end_tree(process)
-        try:
-            _, said = process.communicate(timeout=self._patience + 1)
-        except subprocess.TimeoutExpired:
-            end_tree(process)
-            return f"host {host} did not answer {command[0]} within {self._patience:g} s"
-        if process.returncode == 0:
-            return ""
-        reason = (said.strip().splitlines() or [f"{command[0]} failed"])[-1]
-        return f"host {host} can't be reached: {reason}"
-
-    def end(self) -> None:
-        """Ends those that run, and those that begin from now on."""
-        self._ended = True
-        for process in list(self._running):
-            if process.poll() is None:
-                end_tree(process)
 
 
 class _Launch:
@@ -283,8 +220,8 @@ class _Launch:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(GRACE)
-        end_tree(self.process)
+                self.process.wait(processes.GRACE)
+        processes.end_tree(self.process)
         for reader in self._readers:
             reader.join(1)
 
@@ -405,45 +342,6 @@ def unheard(hosts: Sequence[str], started: Sequence[str]) -> str:
         return ", ".join(missing)
     number = len(hosts) - len(started)
     return f"{number} of the hosts {', '.join(hosts)}" if number > 0 else ""
-
-
-def end_tree(process: "subprocess.Popen[str]") -> None:
-    """Ends a process and all its descendants: first by SIGTERM, then by SIGKILL."""
-    family = _descendants(process.pid)
-    if process.poll() is None:
-        process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(GRACE)
-    for pid, began in family.items():
-        if (now := _stat(pid)) and now[1] == began:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-    if process.poll() is None:
-        process.kill()
-        process.wait()
-
-
-def _descendants(pid: int) -> dict[int, int]:
-    """Returns process ids with start times, which distinguish later processes of the same id."""
-    processes = {
-        int(entry.name): stat
-        for entry in Path("/proc").iterdir()
-        if entry.name.isdigit() and (stat := _stat(int(entry.name)))
-    }
-    found, frontier = dict[int, int](), {pid}
-    while frontier:
-        frontier = {child for child, (parent, _) in processes.items() if parent in frontier}
-        found.update({child: processes[child][1] for child in frontier})
-    return found
-
-
-def _stat(pid: int) -> tuple[int, int] | None:
-    """Returns parent and start time of a process; None if it is gone."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return int(fields[1]), int(fields[19])
 
 
 def _as_event(line: str) -> dict[str, Any] | None:

@@ -193,7 +193,7 @@ void Passes::predict_native() {
   native() = (_limits.native != nullptr ? *_limits.native : own).predict(_problem);
 }
 
-/// Of more hosts with ranks its matrices would take gigabytes.
+/// Its matrices of more hosts with ranks would take gigabytes.
 void Passes::find_bound() {
   if (_limits.known != nullptr) {
     _explanation.plan.bound = _limits.known->bound;

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from thalweg import host_names, probe, weather
+from thalweg import host_names, probe, processes, weather
 from thalweg import network as networks
 from thalweg.errors import UserError
 from thalweg.hosts import Host
@@ -129,7 +129,7 @@ def test_hosts_that_do_not_start_are_named_and_nothing_is_left(
     stage: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probe, "STARTUP", 1.0)
-    monkeypatch.setattr(probe, "GRACE", 0.5)
+    monkeypatch.setattr(processes, "GRACE", 0.5)
     only_a = STARTED.splitlines()[0]
     # A launcher that ignores requests to end, with a child in a group of its own.
     stubborn = f"trap '' TERM\n{say(only_a)}\nsetsid sleep 601 &\necho $! > {stage}/pid\nsleep 602"

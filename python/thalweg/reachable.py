@@ -1,0 +1,70 @@
+"""Whether hosts can be reached as a launcher reaches them."""
+
+import subprocess
+from collections.abc import Sequence
+
+from thalweg.errors import UserError
+from thalweg.hosts import Host
+from thalweg.launcher import Launcher
+from thalweg.processes import end_tree
+from thalweg.threads import for_each
+
+PATIENCE = 20.0
+"""Seconds that a host may stay silent."""
+
+
+def check_reachable(launcher: Launcher, hosts: Sequence[Host], patience: float = PATIENCE) -> None:
+    """Tries to reach all hosts at once, as the launcher will.
+
+    Raises UserError naming hosts that can't be reached, or don't answer within `patience` seconds.
+    """
+    attempts = _Attempts(launcher, patience)
+    try:
+        problems = for_each([host.name for host in hosts], attempts.problem, at_once=64)
+    except BaseException:
+        attempts.end()
+        raise
+    if found := [problem for host in hosts if (problem := problems[host.name])]:
+        raise UserError("; ".join(found))
+
+
+class _Attempts:
+    """Attempts to reach hosts, which can be ended together."""
+
+    def __init__(self, launcher: Launcher, patience: float) -> None:
+        self._launcher = launcher
+        self._patience = patience
+        self._running: list[subprocess.Popen[str]] = []
+        self._ended = False
+
+    def problem(self, host: str) -> str:
+        """Says why a host can't be reached; empty if it can."""
+        command = self._launcher.reach(host, max(1, int(self._patience)))
+        if not command:
+            return ""
+        try:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            return f"host {host} can't be reached: {command[0]}: {error.strerror}"
+        self._running.append(process)
+        if self._ended:
+            end_tree(process)
+        try:
+            _, said = process.communicate(timeout=self._patience + 1)
+        except subprocess.TimeoutExpired:
+            end_tree(process)
+            return f"host {host} did not answer {command[0]} within {self._patience:g} s"
+        if process.returncode == 0:
+            return ""
+        reason = (said.strip().splitlines() or [f"{command[0]} failed"])[-1]
+        return f"host {host} can't be reached: {reason}"
+
+    def end(self) -> None:
+        """Ends those that run, and those that begin from now on."""
+        self._ended = True
+        for process in list(self._running):
+            if process.poll() is None:
+                end_tree(process)
