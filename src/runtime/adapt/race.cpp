@@ -11,13 +11,15 @@ using collective::Rank;
 constexpr std::int64_t most_cost_ns = std::int64_t{1} << 40;
 constexpr std::uint64_t most_counted = std::uint64_t{1} << 22;
 constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
-constexpr std::int64_t lost_share = 50;              ///< a fiftieth is 2 %
+constexpr std::int64_t lost_share = 50; ///< a fiftieth is 2 %
+constexpr std::int64_t lost_before = 4; ///< times the loss is weighed by of what lost a race before
 constexpr std::int64_t better_percent = 105;         ///< what a challenger must beat
 constexpr std::int64_t native_better_percent = 103;  ///< the same, if it is native
 constexpr std::int64_t worse_percent = 105;          ///< of what the plan before took
 constexpr std::int64_t clearly_better_percent = 120; ///< what one round is enough for
 constexpr std::int64_t suspicious_percent = 125;     ///< of what it took, or the inverse
 constexpr std::int64_t clock_share = 10;             ///< an error may be a tenth of the time
+constexpr std::int64_t most_between_permille = 125;  ///< where calls follow each other at once
 
 } // namespace
 
@@ -60,30 +62,56 @@ Share Race::share(const CallTimes& times, Rank rank) const {
           -times.exit_ns};
 }
 
+void Race::Costs::add(std::int64_t cost_ns, std::size_t calls) {
+  std::fill_n(ns.begin() + static_cast<std::ptrdiff_t>(count), calls,
+              std::clamp<std::int64_t>(cost_ns, 1, most_cost_ns));
+  count += calls;
+}
+
 void Race::Costs::sort() { std::sort(ns.begin(), ns.begin() + static_cast<std::ptrdiff_t>(count)); }
 
-/// With clocks the first call of each turn only tells when the next one can begin.
-ByCandidate<Race::Costs> Race::costs(std::span<const Share, most_shares> shares) const {
+/// Times between calls are mostly those of a program that computes, and ranks that compute longer
+/// than others would seem to be slow calls.
+bool Race::are_in_a_row() const { return _facts.between_permille <= most_between_permille; }
+
+std::int64_t Race::between_permille() const {
+  std::int64_t most = 0;
+  for (const Turn& turn : turns()) {
+    std::int64_t inside = 0;
+    for (std::uint64_t call = turn.first; call < turn.first + turn.calls; ++call)
+      inside += _times[call % kept].exit_ns - _times[call % kept].enter_ns;
+    const std::int64_t all = turn.calls > 0 ? end_of(turn) - begin_of(turn) : 0;
+    if (all > 0) most = std::max(most, 1000 * std::clamp<std::int64_t>(all - inside, 0, all) / all);
+  }
+  return most;
+}
+
+/// The first call only tells when the next one can begin.
+void Race::add_by_clocks(Costs& costs, std::span<const Share> turn) const {
+  std::int64_t begin_ns = -turn.front().second;
+  for (const Share& call : turn.subspan(1)) {
+    const std::int64_t enter_ns = begins_at_root(_key.kind) ? call.first : -call.first;
+    costs.add(-call.second - std::max(enter_ns, begin_ns));
+    begin_ns = -call.second;
+  }
+}
+
+void Race::add_least(Costs& costs, std::span<const Share> turn) const {
+  costs.add(turn.back().first / static_cast<std::int64_t>(turn.size()), turn.size());
+}
+
+void Race::add_in_a_row(Costs& costs, std::span<const Share> turn) const {
+  costs.add(-turn.front().first / static_cast<std::int64_t>(turn.size()), turn.size());
+}
+
+ByCandidate<Race::Costs> Race::costs(std::span<const Share, most_shares> shares,
+                                     AddCosts add) const {
   ByCandidate<Costs> result;
   std::size_t at = 0;
   for (const Turn& turn : turns()) {
     if (turn.calls == 0) continue;
-    Costs& costs = result[turn.candidate];
-    const std::span<const Share> own = shares.subspan(at, turn.calls);
-    at += own.size();
-    if (!by_clocks()) {
-      const auto calls = static_cast<std::int64_t>(turn.calls);
-      for (std::uint64_t i = 0; i < turn.calls; ++i)
-        costs.add(std::clamp<std::int64_t>(own.back().first / calls, 1, most_cost_ns));
-      continue;
-    }
-    std::int64_t begin_ns = 0;
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      const std::int64_t enter = begins_at_root(_key.kind) ? own[i].first : -own[i].first;
-      const std::int64_t cost = -own[i].second - std::max(enter, begin_ns);
-      begin_ns = -own[i].second;
-      if (i > 0) costs.add(std::clamp<std::int64_t>(cost, 1, most_cost_ns));
-    }
+    (this->*add)(result[turn.candidate], shares.subspan(at, turn.calls));
+    at += turn.calls;
   }
   for (Costs& each : result.values)
     each.sort();
@@ -103,17 +131,20 @@ void Race::end_window() {
 }
 
 void Race::agree(std::span<const Share, most_shares> shares, const RaceFacts& facts) {
-  const ByCandidate<Costs> all = costs(shares);
   _looked = _calls;
   _facts = facts;
+  ByCandidate<Costs> all = costs(shares, by_clocks() ? &Race::add_by_clocks : &Race::add_least);
+  const Candidate timed = is_idle() ? _incumbent : _challenger;
+  if (are_in_a_row() && !(by_clocks() && are_clocks_good(all[timed].median())))
+    all = costs(shares, &Race::add_in_a_row);
+  const std::int64_t timed_ns = all[timed].median();
+  if (!is_idle() && !can_tell(timed_ns)) return settle();
   switch (_phase) {
-  case Phase::idle: {
-    const std::int64_t incumbent_ns = all[_incumbent].median();
-    if (!changes_measure(incumbent_ns)) look_at(incumbent_ns);
+  case Phase::idle:
+    if (!changes_measure(timed_ns)) look_at(timed_ns);
     return;
-  }
   case Phase::trial:
-    return try_out(all[_challenger].ns[0]);
+    return try_out(all[timed].ns[0]);
   case Phase::round:
     return compare(all);
   case Phase::stopped:
@@ -121,12 +152,21 @@ void Race::agree(std::span<const Share, most_shares> shares, const RaceFacts& fa
   }
 }
 
+/// Whether an error of the clocks is little of what a call seems to cost.
+bool Race::are_clocks_good(std::int64_t cost_ns) const {
+  return _facts.clock_error_ns <= cost_ns / clock_share;
+}
+
+/// Whether calls can be compared by what they seem to cost.
+bool Race::can_tell(std::int64_t cost_ns) const {
+  return are_in_a_row() || !needs_clocks() || are_clocks_good(cost_ns);
+}
+
 /// Gives up clocks that aren't good enough, for good: calls that drift take longer, and would be
 /// measured otherwise than before. What was observed by clocks isn't compared with any more; a
 /// race's costs are kept for reports and as what to expect.
 bool Race::changes_measure(std::int64_t cost_ns) {
-  if (needs_clocks() || !_uses_clocks || facts().clock_error_ns <= cost_ns / clock_share)
-    return false;
+  if (needs_clocks() || !_uses_clocks || are_in_a_row() || are_clocks_good(cost_ns)) return false;
   _uses_clocks = false;
   _won_ns = _plan_before_ns = 0;
   _off_looks = 0;
@@ -150,7 +190,7 @@ void Race::look_at(std::int64_t incumbent_ns) {
   // A drift that races would put off; what is predicted may be wrong from the beginning.
   const bool may_drift = _watch.usual_ns() > 0 && _watch.is_off() && !had_drifted;
   if (!is_due() || (_incumbent == Candidate::plan && may_drift)) return;
-  if (needs_clocks() && facts().clock_error_ns > incumbent_ns / clock_share) return settle();
+  if (!can_tell(incumbent_ns)) return settle();
   begin_race();
 }
 
@@ -177,7 +217,7 @@ void Race::begin_race() {
   do {
     const bool is_known = _cost_ns[_challenger] > 0;
     const auto calls = static_cast<std::int64_t>(trial_calls + (is_known ? kept / 2 : 0));
-    const std::int64_t loss_ns = calls * excess_ns(expected_ns());
+    const std::int64_t loss_ns = (is_known ? lost_before : 1) * calls * excess_ns(expected_ns());
     if (affords(loss_ns)) {
       ++_races;
       _rounds = _better_rounds = _clear_rounds = 0;

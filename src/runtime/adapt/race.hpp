@@ -68,6 +68,8 @@ struct RaceFacts {
   std::int64_t elapsed_ns = 0; ///< since the last agreement
   std::int64_t mean_ns = 0;    ///< of the calls since then, on the rank that spent least in them
   std::int64_t calm_ns = 0;    ///< since then, in which the ranks spent in calls what is usual
+  /// The largest share of a turn that a rank spent between its calls, in thousandths.
+  std::int64_t between_permille = 0;
 };
 
 /// Plans and the MPI library's own collective, called in turn for one shape of call. All decisions
@@ -86,9 +88,11 @@ struct RaceFacts {
 ///
 /// What a call costs (hazard B5 of the design: not the longest of the ranks' own times, in which
 /// late arrivals prevail): on aligned clocks, the time from the last entry that matters, or from
-/// the last exit of the call before, to the last exit. Where no rank leaves before all have entered
-/// and clocks aren't good enough, it is the mean over a turn's calls on the rank for which it is
-/// the shortest: which rank waits least may differ from call to call.
+/// the last exit of the call before, to the last exit. Where clocks aren't good enough, and calls
+/// follow each other at once on all ranks, it is the mean time from exit to exit over a turn, on
+/// the rank for which that is the longest: the others don't leave it behind for long. Elsewhere, if
+/// no rank leaves before all have entered, it is the mean over a turn's calls on the rank for which
+/// it is the shortest: which rank waits least may differ from call to call.
 class Race {
 public:
   static constexpr std::size_t most_shares = 12;
@@ -111,7 +115,7 @@ public:
 
   [[nodiscard]] const RaceKey& key() const { return _key; }
   [[nodiscard]] const Candidates& candidates() const { return _candidates; }
-  /// Whether only aligned clocks tell what a call costs.
+  /// Whether only aligned clocks tell what a call costs that doesn't follow another one at once.
   [[nodiscard]] bool needs_clocks() const;
   /// Whether they are used for that.
   [[nodiscard]] bool by_clocks() const { return needs_clocks() || _uses_clocks; }
@@ -189,6 +193,7 @@ public:
                      const ToNs& to_ns) const {
     std::size_t count = 0;
     for (const Turn& turn : turns()) {
+      const std::size_t begin = count;
       std::int64_t sum_ns = 0;
       for (std::uint64_t call = turn.first; call < turn.first + turn.calls; ++call) {
         const CallTimes& ticks = _times[call % kept];
@@ -196,9 +201,13 @@ public:
         own = share({to_ns(ticks.enter_ns), to_ns(ticks.exit_ns)}, rank);
         if (!by_clocks()) own.first = sum_ns += own.first;
       }
+      // Nothing else needs the first share's first number.
+      if (turn.calls > 0) shares[begin].first = to_ns(begin_of(turn)) - to_ns(end_of(turn));
     }
     return count;
   }
+  /// Returns the largest share of a turn that this rank spent between its calls, in thousandths.
+  [[nodiscard]] std::int64_t between_permille() const;
   /// Goes on with what the ranks have agreed on. @param shares the minimum over all ranks
   void agree(std::span<const Share, most_shares> shares, const RaceFacts& facts);
   /// Gives up what is going on, since its calls don't come.
@@ -230,7 +239,8 @@ private:
   struct Costs {
     std::array<std::int64_t, most_shares> ns{};
     std::size_t count = 0;
-    void add(std::int64_t cost) { ns[count++] = cost; }
+    /// @param calls that cost as much
+    void add(std::int64_t cost_ns, std::size_t calls = 1);
     void sort();
     [[nodiscard]] std::int64_t median() const { return ns[count / 2]; }
   };
@@ -242,8 +252,23 @@ private:
   static constexpr int most_rounds = 3, least_off_looks = 2, most_off_looks = 64;
 
   [[nodiscard]] std::array<Turn, kept / turn_calls> turns() const;
+  /// Returns when this rank left the call before a turn.
+  [[nodiscard]] std::int64_t begin_of(const Turn& turn) const {
+    return _times[(turn.first - 1) % kept].exit_ns;
+  }
+  [[nodiscard]] std::int64_t end_of(const Turn& turn) const {
+    return _times[(turn.first + turn.calls - 1) % kept].exit_ns;
+  }
   [[nodiscard]] Share share(const CallTimes& times, collective::Rank rank) const;
-  [[nodiscard]] ByCandidate<Costs> costs(std::span<const Share, most_shares> shares) const;
+  using AddCosts = void (Race::*)(Costs&, std::span<const Share>) const;
+  [[nodiscard]] ByCandidate<Costs> costs(std::span<const Share, most_shares> shares,
+                                         AddCosts add) const;
+  void add_by_clocks(Costs& costs, std::span<const Share> turn) const;
+  void add_least(Costs& costs, std::span<const Share> turn) const;
+  void add_in_a_row(Costs& costs, std::span<const Share> turn) const;
+  [[nodiscard]] bool are_in_a_row() const;
+  [[nodiscard]] bool are_clocks_good(std::int64_t cost_ns) const;
+  [[nodiscard]] bool can_tell(std::int64_t cost_ns) const;
   [[nodiscard]] Candidate next_challenger() const;
   [[nodiscard]] std::int64_t expected_ns() const;
   void end_window();

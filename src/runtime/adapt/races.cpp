@@ -29,6 +29,7 @@ enum Field : std::uint8_t {
   predicted_plan,
   predicted_native,
   negative_clock_error,
+  negative_between,
   mean,
   calm,
   first_share,
@@ -200,6 +201,7 @@ EpochRecord Races::record(std::int64_t elapsed_ns, std::int64_t cost_ns, const R
   record[predicted_plan] = facts.predicted_plan_ns;
   record[predicted_native] = facts.predicted_native_ns;
   record[negative_clock_error] = -facts.clock_error_ns;
+  record[negative_between] = -facts.between_permille;
   record[mean] = std::clamp<std::int64_t>(facts.mean_ns, 0, most_ns);
   record[calm] = std::clamp<std::int64_t>(facts.calm_ns, 0, most_ns);
   for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -233,7 +235,8 @@ bool Races::agree(const EpochRecord& all) {
                              .clock_error_ns = -all[negative_clock_error],
                              .elapsed_ns = all[elapsed],
                              .mean_ns = all[mean],
-                             .calm_ns = all[calm]});
+                             .calm_ns = all[calm],
+                             .between_permille = -all[negative_between]});
   _looked_at = _at;
   schedule(all[elapsed]);
   return true;

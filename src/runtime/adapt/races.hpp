@@ -17,8 +17,7 @@ struct Won {
 };
 
 /// The numbers that the ranks of a communicator agree on at an epoch: the minimum of each.
-using EpochRecord = std::array<std::int64_t, 33>;
-static_assert(sizeof(EpochRecord) <= 264);
+using EpochRecord = std::array<std::int64_t, 34>;
 
 /// The races of a communicator, and its epochs: the calls at which its ranks agree. All ranks count
 /// the same calls, and what they agree on is the same for all; so without any message they know
@@ -73,6 +72,7 @@ public:
     RaceFacts own = facts;
     own.mean_ns = to_ns(at().mean_ticks()) - to_ns(0);
     own.calm_ns = to_ns(at().calm_ticks()) - to_ns(0);
+    own.between_permille = at().between_permille();
     return record(elapsed_ns, cost_ns, own, shares);
   }
   /// Returns the race that the open agreement is about.

@@ -434,13 +434,60 @@ TEST_CASE("a call's cost is the shortest time of a rank, or that from the root's
   both[1].shares(1, own, same);
   for (std::size_t i = 0; i < all.size(); ++i)
     all[i] = {std::min(all[i].first, own[i].first), std::min(all[i].second, own[i].second)};
-  both[0].agree(all, {.clock_error_ns = 10});
+  both[0].agree(all, {.clock_error_ns = 10, .between_permille = both[1].between_permille()});
   CHECK(both[0].cost_ns(Candidate::plan) == 400);
   CHECK(both[0].next() == Candidate::native);
 
   Race unclear = both[1];
-  unclear.agree(all, {.clock_error_ns = 100});
+  unclear.agree(all, {.clock_error_ns = 100, .between_permille = both[1].between_permille()});
   CHECK(unclear.next() == Candidate::plan); // A clock's error of 100 ns is too much.
+}
+
+TEST_CASE(
+    "where calls follow each other, one costs what it takes on the rank that is the bottleneck, "
+    "by no other's clock") {
+  for (const Kind kind : {Kind::gather, Kind::alltoall}) {
+    Race race({.kind = kind, .root = 1, .band = 4}, 1, {true, false}, Candidate::plan, true);
+    std::array<Race, 2> both{race, race};
+    // Rank 0 sends and runs ahead; the root takes 500 ns for a call, of which 50 are outside it.
+    for (std::int64_t call = 0; call < 8; ++call) {
+      both[0].count({call * 100, call * 100 + 99});
+      both[1].count({7'000'000 + call * 500, 7'000'000 + call * 500 + 450});
+    }
+    CHECK(both[0].between_permille() == 10);
+    CHECK(both[1].between_permille() == 100);
+    std::array<runtime::Share, Race::most_shares> all{}, own{};
+    const auto same = [](std::int64_t ns) { return ns; };
+    both[0].shares(0, all, same);
+    both[1].shares(1, own, same);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      all[i] = {std::min(all[i].first, own[i].first), std::min(all[i].second, own[i].second)};
+    both[0].agree(all, {.clock_error_ns = 1'000'000, .between_permille = 100});
+    CHECK(both[0].cost_ns(Candidate::plan) == 500);
+    CHECK(both[0].next() == Candidate::native);
+  }
+}
+
+TEST_CASE(
+    "a race by clocks ends where its calls don't follow each other any more and clocks aren't "
+    "good enough") {
+  Race race({.kind = Kind::bcast, .root = 0, .band = 4}, 1, {true, false}, Candidate::plan, true);
+  std::int64_t now_ns = 0;
+  const auto call = [&](std::uint64_t calls, std::int64_t between_ns) {
+    for (std::uint64_t i = 0; i < calls; ++i, now_ns += 1000 + between_ns)
+      race.count({now_ns, now_ns + 1000});
+    std::array<runtime::Share, Race::most_shares> all{};
+    race.shares(0, all, [](std::int64_t ns) { return ns; });
+    race.agree(all, {.clock_error_ns = 5000, .between_permille = race.between_permille()});
+  };
+  call(16, 100);
+  CHECK(race.next() == Candidate::native); // a trial
+  call(3, 100);
+  CHECK(race.next() == Candidate::native); // a round
+  call(16, 1000);
+  CHECK(race.is_idle());
+  CHECK(race.incumbent() == Candidate::plan);
+  CHECK(race.verdicts().empty());
 }
 
 TEST_CASE("races that another one won before begin with it; text about them that is wrong is left "
