@@ -4,8 +4,16 @@
 set(THALWEG_MPI_FLAVOURS "")
 function(thalweg_find_mpi flavour wrapper compile_query link_query)
   find_program(THALWEG_MPICXX_${flavour} NAMES ${wrapper})
+  # Elsewhere there is one mpicxx, which only its own library's option tells apart.
+  find_program(THALWEG_MPICXX NAMES mpicxx)
+  if(NOT THALWEG_MPICXX_${flavour} AND THALWEG_MPICXX)
+    execute_process(COMMAND ${THALWEG_MPICXX} ${compile_query} RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+    if(status EQUAL 0)
+      set(THALWEG_MPICXX_${flavour} ${THALWEG_MPICXX})
+    endif()
+  endif()
   if(NOT THALWEG_MPICXX_${flavour})
-    message(STATUS "MPI ${flavour}: no ${wrapper} on the PATH; not built for it")
+    message(STATUS "MPI ${flavour}: neither ${wrapper} nor an mpicxx of this library is on the PATH; not built for it")
     return()
   endif()
   execute_process(COMMAND ${THALWEG_MPICXX_${flavour}} ${compile_query}
@@ -29,6 +37,9 @@ function(thalweg_find_mpi flavour wrapper compile_query link_query)
 endfunction()
 thalweg_find_mpi(openmpi mpicxx.openmpi --showme:compile --showme:link)
 thalweg_find_mpi(mpich mpicxx.mpich -compile_info -link_info)
+if(NOT THALWEG_MPI_FLAVOURS)
+  message(WARNING "No MPI library is on the PATH (mpicxx of Open MPI, MPICH or Intel MPI): the runtime and the probe aren't built")
+endif()
 
 # SMPI, which simulates MPI programs that are recompiled for it, is a part of the program, not a library that is found at run time.
 find_program(THALWEG_SMPICXX NAMES smpicxx)

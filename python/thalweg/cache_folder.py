@@ -7,7 +7,7 @@ from pathlib import Path
 
 from thalweg.errors import UserError
 
-ANOTHER_CACHE = "make room, or set XDG_CACHE_HOME to a folder for networks and plans"
+ANOTHER_CACHE = "make room, or set XDG_CACHE_HOME to a folder for all that is kept"
 """The remedy where nothing can be written in the cache folder."""
 
 

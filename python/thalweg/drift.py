@@ -7,7 +7,7 @@ what doesn't fit is: a pair, a host's port or a trunk.
 
 import math
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -115,17 +115,20 @@ def causes(net: Network, found: Entry, quantity: Quantity, threshold: float) -> 
         if misfit.quantity == quantity
     }
     named = []
-    shared = _shared(net, wrong)
-    while wrong:
-        explaining = [
-            (cause, factors) for cause in shared if (factors := _explained(cause, measured, wrong))
-        ]
-        if not explaining:
-            break
-        best, factors = max(explaining, key=lambda each: len(each[1]))
+    through = _through(_shared(net, wrong), measured)
+    explained = {
+        cause: factors for cause in through if (factors := _explained(through[cause], wrong))
+    }
+    while explained:
+        best, factors = max(explained.items(), key=lambda each: len(each[1]))
         named.append(replace(best, factor=float(np.median(factors))))
-        measured = {pair for pair in measured if pair not in best}
-        wrong = {pair: f for pair, f in wrong.items() if pair not in best}
+        taken = set(through[best])
+        wrong = {pair: factor for pair, factor in wrong.items() if pair not in taken}
+        for cause, pairs in through.items():
+            if not taken.isdisjoint(pairs):
+                through[cause] = [pair for pair in pairs if pair not in taken]
+                explained[cause] = _explained(through[cause], wrong)
+        explained = {cause: factors for cause, factors in explained.items() if factors}
     return named + [
         Cause(f"{net.hosts[a].name} to {net.hosts[b].name}", (a,), (b,), factor)
         for (a, b), factor in wrong.items()
@@ -156,15 +159,36 @@ def _ingress(host: str) -> str:
     return f"{host}'s ingress"
 
 
+def _through(
+    shared: Sequence[Cause], measured: Iterable[tuple[int, int]]
+) -> dict[Cause, list[tuple[int, int]]]:
+    """Returns the measured pairs that each cause is about, in the order of the causes."""
+    by_sender: dict[int, list[tuple[int, int]]] = {}
+    for pair in measured:
+        by_sender.setdefault(pair[0], []).append(pair)
+    by_receiver: dict[int, list[tuple[int, int]]] = {}
+    for pair in measured:
+        by_receiver.setdefault(pair[1], []).append(pair)
+
+    def pairs(cause: Cause) -> list[tuple[int, int]]:
+        if len(cause.receivers) < len(cause.senders):
+            found = [pair for host in cause.receivers for pair in by_receiver.get(host, ())]
+        else:
+            found = [pair for host in cause.senders for pair in by_sender.get(host, ())]
+        return [pair for pair in found if pair in cause]
+
+    return {cause: pairs(cause) for cause in shared}
+
+
 def _explained(
-    cause: Cause,
-    measured: Collection[tuple[int, int]],
-    wrong: Mapping[tuple[int, int], float],
+    through: Sequence[tuple[int, int]], wrong: Mapping[tuple[int, int], float]
 ) -> list[float]:
-    """Returns the factors of the pairs that a cause explains; none if it isn't one."""
-    inside = [pair for pair in measured if pair in cause]
-    factors = [wrong[pair] for pair in inside if pair in wrong]
-    is_cause = len(factors) == len(inside) >= 2 and max(factors) < 2 * min(factors)
+    """Returns the factors of the pairs that a cause explains; none if it isn't one.
+
+    `through`: the measured pairs that it is about.
+    """
+    factors = [wrong[pair] for pair in through if pair in wrong]
+    is_cause = len(factors) == len(through) >= 2 and max(factors) < 2 * min(factors)
     return factors if is_cause else []
 
 
@@ -182,20 +206,35 @@ def calibrated(
     lines = []
     quantities: Sequence[Quantity] = ("latency", "bandwidth")
     for quantity in quantities:
-        matrix = getattr(result, quantity)
-        for cause in causes(net, found, quantity, threshold):
-            scale = cause.factor if quantity == "bandwidth" else 1 / cause.factor
-            own = np.diag(matrix).copy()
-            matrix[np.ix_(list(cause.senders), list(cause.receivers))] *= scale
-            np.fill_diagonal(matrix, own)
+        found_causes = causes(net, found, quantity, threshold)
+        getattr(result, quantity)[:] *= _scales(len(net.hosts), found_causes, quantity)
+        for cause in found_causes:
             if quantity == "bandwidth":
-                factors[cause.name] = factors.get(cause.name, 1.0) * scale
+                factors[cause.name] = cause.factor
             lines.append(f"{quantity} of {cause.name}: {_times(cause.factor)}")
     for misfit in misfits(net, found, threshold):
         a, b = (place[name] for name in misfit.pair)
         getattr(result, misfit.quantity)[a, b] = misfit.found
     _set_capacities(result, net, factors)
     return result, lines
+
+
+def _scales(hosts: int, of: Iterable[Cause], quantity: Quantity) -> "np.ndarray[Any, Any]":
+    """Returns what each pair's value is to be multiplied by.
+
+    A flow that passes two ports or trunks gets what the scarcer one leaves; latencies add up.
+    """
+    scales = np.ones((hosts, hosts))
+    for cause in sorted(of, key=lambda cause: -cause.factor):  # worse ones last
+        inside = np.ix_(list(cause.senders), list(cause.receivers))
+        if quantity == "latency":
+            scales[inside] /= cause.factor
+        elif cause.factor < 1:
+            scales[inside] = np.minimum(scales[inside], cause.factor)
+        else:
+            scales[inside] = np.maximum(scales[inside], cause.factor)
+    np.fill_diagonal(scales, 1)
+    return scales
 
 
 def _set_capacities(result: Network, net: Network, factors: Mapping[str, float]) -> None:

@@ -25,7 +25,7 @@ from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.network import Network
 from thalweg.record import Run
-from thalweg.weather import Entry
+from thalweg.weather import Entry, Pair
 
 FRESH = 3600.0
 """Seconds for which a network counts as known after anything of it was measured."""
@@ -54,6 +54,10 @@ class Known:
     quick: bool = False
 
 
+class _MustMeasureError(Exception):
+    """Something is to be measured, which other runs might be doing now."""
+
+
 @dataclass(frozen=True)
 class _Start:
     """How ranks of a sample are started."""
@@ -67,12 +71,14 @@ def network(hosts: Sequence[Host], launcher: Launcher, caution: Caution = USUAL)
     """Returns the network of the hosts from the cache, or measures it.
 
     One that was measured with another MPI library is completed for this one. Of several runs at
-    once on hosts never seen the first one measures them, and the others wait for that. Raises
-    UserError if the hosts can't be measured, or the cache can't be written.
+    once the first one measures what is to be measured, and the others wait for that: they would
+    disturb each other. Raises UserError if the hosts can't be measured, or the cache can't be
+    written.
     """
     path = _in_cache(hosts)
     if path.is_file():
-        return _known(path, hosts, launcher, caution)
+        with contextlib.suppress(_MustMeasureError):
+            return _known(path, hosts, launcher, caution, alone=False)
     with _one_at_a_time(path):
         path = _in_cache(hosts)  # The run before may have found out what the hosts call themselves.
         if path.is_file():
@@ -101,11 +107,16 @@ def _one_at_a_time(path: Path) -> Iterator[None]:
         yield
 
 
-def _known(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution) -> Known:
+def _known(
+    path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution, *, alone: bool = True
+) -> Known:
     """Returns what holds of a network in the cache; if the hosts have been replaced by others,
-    theirs."""
+    theirs.
+
+    Raises _MustMeasureError if something is to be measured, and this run mayn't be `alone` in it.
+    """
     try:
-        return _verified(path, hosts, launcher, caution)
+        return _verified(path, hosts, launcher, caution, alone=alone)
     except probe.OtherHostsError as error:
         console.note(
             f"{path} has other hosts than those that are listed: {error}; they are measured anew"
@@ -113,18 +124,23 @@ def _known(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Cauti
         return _measure_quickly(path, hosts, launcher, caution)
 
 
-def _verified(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution) -> Known:
-    """Returns what holds of a network in the cache. Raises probe.OtherHostsError."""
+def _verified(
+    path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution, *, alone: bool = True
+) -> Known:
+    """Returns what holds of a network in the cache. Raises probe.OtherHostsError, and
+    _MustMeasureError as _known() does."""
     try:
         net = inputs.network(path)
     except UserError as error:
-        console.note(f"{error}; the network is measured anew")
-        return _measure(path, hosts, launcher, caution)
+        return _measure_instead(path, hosts, launcher, caution, str(error), alone=alone)
     try:
         start = _Start(launcher, _listed(net, hosts))
     except UserError:
-        console.note(f"{path} has other hosts than those that are listed: it is measured anew")
-        return _measure(path, hosts, launcher, caution)
+        why = f"{path} has other hosts than those that are listed"
+        return _measure_instead(path, hosts, launcher, caution, why, alone=alone)
+    wanted = [] if caution.verify == "off" else _to_sample(net, caution)
+    if not alone and (wanted or launcher.flavour not in net.message_costs):
+        raise _MustMeasureError
     when = net.measured_at or "an unknown time"
     if launcher.flavour not in net.message_costs:
         console.note(f"adding {launcher.name} to the network measured at {when} ({path})")
@@ -133,15 +149,31 @@ def _verified(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Ca
     else:
         console.note(f"using the network measured at {when} ({path}; delete it to measure anew)")
     known = Known(path, quick=net.measured_with.endswith(QUICKLY))
-    if caution.verify == "off" or not (found := _look(net, start, caution)):
+    found = _sample(net, wanted, start) if wanted else None
+    if not found and (wanted or caution.verify == "off"):
         return _as_forecast(known, net, caution)
-    if not (off := drift.misfits(net, found, caution.threshold)):
+    if not found or not (off := drift.misfits(net, found, caution.threshold)):
         return known
     if _is_another(net, off, found):
         console.note(drift.in_words(off, path))
         return _measure_quickly(path, hosts, launcher, caution)
     _calibrate(path, net, _with_others(net, found, off, start), caution)
     return known
+
+
+def _measure_instead(
+    path: Path,
+    hosts: Sequence[Host],
+    launcher: Launcher,
+    caution: Caution,
+    why: str,
+    *,
+    alone: bool,
+) -> Known:
+    if not alone:
+        raise _MustMeasureError
+    console.note(f"{why}; the network is measured anew")
+    return _measure(path, hosts, launcher, caution)
 
 
 def _listed(net: Network, hosts: Sequence[Host]) -> dict[str, str]:
@@ -246,29 +278,38 @@ def _verified_file(
         return known
     if len(net.hosts) > MOST_WHOLE:
         net = sampling.part(net, sorted(_places(net, names)))
-    history = weather.load(names, recent=True)
-    found: Entry | None = drift.known(history, time.time() - FRESH)
-    is_new = found is None or len(found.bandwidth) < FEWEST or caution.verify == "always"
-    if is_new:
-        telling = sampling.telling_pairs(net, among=_places(net, names))
-        # Two hosts have one such pair.
-        is_new = found is None or len(found.bandwidth) < len(telling) or caution.verify == "always"
-        if is_new:
-            found = _sample(net, sampling.longest_ago(net, telling, history), start, names)
+    copy = paths.network([*names, str(path.absolute())])
+    is_new = False
+    if not (found := _heard(net, names, caution)):
+        with _one_at_a_time(copy):
+            if not (found := _heard(net, names, caution)):
+                is_new = True
+                found = _sample(net, _longest_ago(net, names), start, names)
     if not found or not (off := drift.misfits(net, found, caution.threshold)):
         return known
     if _is_another(net, off, found, names):
         console.note(f"{drift.in_words(off, path)}; {PLANNING_ANEW}")
         return network(hosts, launcher, caution)
     console.note(f"{drift.in_words(off, path)}; planning for a calibrated copy: {INSTEAD}")
-    copy = paths.network([*names, str(path.absolute())])
     before = _newer(copy, path)
     if before and not drift.misfits(before, found, caution.threshold):
         return Known(copy)
     if is_new:
         found = _with_others(net, found, off, start, names)
-    _calibrate(copy, net, found, caution)
-    return Known(copy)
+    return _calibrated_copy(known, copy, net, found, caution)
+
+
+def _heard(net: Network, names: Sequence[str], caution: Caution) -> Entry | None:
+    """Returns what is known of a network since it was measured, of the last hour at most; None if
+    of too few telling pairs."""
+    if caution.verify == "always":
+        return None
+    since = max(_measured_at(net), time.time() - FRESH)
+    found = drift.known(weather.load(names, recent=True).since(since), since)
+    telling = sampling.telling_pairs(net, among=_places(net, names))
+    # Two hosts have one such pair.
+    enough = min(FEWEST, len(telling))
+    return found if len(_names(net, telling) & {*found.bandwidth}) >= enough else None
 
 
 def _is_another(
@@ -292,23 +333,38 @@ def _places(net: Network, hosts: Iterable[str]) -> set[int]:
     return {place[name] for name in hosts}
 
 
-def _look(net: Network, start: _Start, caution: Caution) -> Entry | None:
-    """Samples what the forecast lets suspect, and telling pairs if nothing was measured for long.
+def _measured_at(net: Network) -> float:
+    """Returns when a network was measured, in seconds since 1970; 0 if that isn't known, or in the
+    future by this machine's clock."""
+    at = weather.seconds(net.measured_at, lambda: 0.0)
+    return at if at <= time.time() + weather.AHEAD else 0.0
 
-    Run records don't count for that: by them only what became twice as slow is suspected. Returns
-    an empty entry if there is no reason to sample, and None if that isn't possible.
+
+def _to_sample(net: Network, caution: Caution) -> list[tuple[int, int]]:
+    """Returns pairs that the forecast lets suspect, and telling ones if none was measured for long.
+
+    Run records don't count for that: by them only what became twice as slow is suspected.
     """
-    names = [host.name for host in net.hosts]
-    since = weather.seconds(net.measured_at)
-    history = weather.load(names, recent=True)
+    since = _measured_at(net)
+    history = weather.load([host.name for host in net.hosts], recent=True)
     later = history.since(since)
     suspicious = suspicion.suspicious(net, later, caution.threshold)
-    last = max([since, *(entry.at for entry in later.entries if entry.source != "record")])
-    if caution.verify == "always" or abs(time.time() - last) > FRESH:
-        suspicious = suspicious + sampling.longest_ago(net, sampling.telling_pairs(net), later)
-    if not suspicious:
-        return Entry(time.time(), "sample")
-    return _sample(net, list(dict.fromkeys(suspicious))[: sampling.TELLING], start)
+    telling = sampling.telling_pairs(net)
+    names = _names(net, telling)
+    last = max([since, *(entry.at for entry in later.entries if names & {*entry.bandwidth})])
+    if caution.verify == "always" or time.time() - last > FRESH:
+        suspicious += sampling.longest_ago(net, telling, later)
+    return list(dict.fromkeys(suspicious))[: sampling.TELLING]
+
+
+def _longest_ago(net: Network, names: Sequence[str]) -> list[tuple[int, int]]:
+    """Returns the telling pairs between some hosts, the one first that was measured longest ago."""
+    telling = sampling.telling_pairs(net, among=_places(net, names))
+    return sampling.longest_ago(net, telling, weather.load(names, recent=True))
+
+
+def _names(net: Network, pairs: Iterable[tuple[int, int]]) -> set[Pair]:
+    return {(net.hosts[a].name, net.hosts[b].name) for a, b in pairs}
 
 
 def _as_forecast(known: Known, net: Network, caution: Caution) -> Known:
@@ -318,7 +374,7 @@ def _as_forecast(known: Known, net: Network, caution: Caution) -> Known:
     forecast contradicts it, too, so that plans for it are found again.
     """
     path, names = known.network, [host.name for host in net.hosts]
-    later = weather.load(names, recent=True).since(weather.seconds(net.measured_at))
+    later = weather.load(names, recent=True).since(_measured_at(net))
     expected = suspicion.sure(net, later, caution.threshold)
     if not drift.misfits(net, expected, caution.threshold):
         return known
@@ -330,7 +386,19 @@ def _as_forecast(known: Known, net: Network, caution: Caution) -> Known:
     ):
         console.note(f"{said} ({copy})")
         return Known(copy, known.quick)
-    _calibrate(copy, net, expected, caution, said)
+    return _calibrated_copy(known, copy, net, expected, caution, said)
+
+
+def _calibrated_copy(
+    known: Known, copy: Path, net: Network, found: Entry, caution: Caution, *said: str
+) -> Known:
+    """Returns a calibrated copy of a network. Where it can't be written, a note says so, and the
+    run goes on with the network as it is known."""
+    try:
+        _calibrate(copy, net, found, caution, *said)
+    except UserError as error:
+        console.note(f"{error}; planning for {known.network} as it is")
+        return known
     return Known(copy, known.quick)
 
 

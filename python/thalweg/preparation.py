@@ -237,6 +237,9 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
         listed = launch_files.as_filled(chosen.form, listed)
     ranks = hosts.check_ranks(request.ranks or sum(host.slots for host in listed))
     names = hosts.placement(listed, ranks)
+    if switches.is_off("THALWEG"):
+        console.note("THALWEG is off: nothing is measured, planned, placed or recorded")
+        return Preparation(chosen, listed, names, request.network, None)
     if request.plan:
         from thalweg import planning
 

@@ -47,6 +47,8 @@ class Recording:
     """The program and its arguments."""
     order: Sequence[str] | None = None
     """The host of each rank in the launcher's order, if the ranks are placed otherwise."""
+    known: Sequence[str] = ()
+    """The hosts that the run's weather is kept for, if it is."""
     begin: str = ""
     _began: float = 0
 
@@ -84,6 +86,7 @@ class Recording:
                 "end": _utc(),
                 "seconds": round(time.monotonic() - self._began, 3),
                 "status": status,
+                "hosts": list(self.known),
                 "network": _hashed(self.folder / "network.json") if self.network else None,
                 "plan": _hashed(self.folder / "plan.bin") if self.plan else None,
             }

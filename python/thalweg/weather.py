@@ -36,6 +36,9 @@ LARGEST = 32 << 20
 """Bytes of a file beyond which its older half is dropped."""
 RECENT = 4 << 20
 """Most bytes that are read from a file's end where the latest entries suffice."""
+AHEAD = 60.0
+"""Seconds by which an entry may be later than this machine's clock, which was set back if it is
+more: what is known then isn't known to be old."""
 LATEST = 253_402_300_800.0
 """The first time whose year has five digits, in seconds since 1970: no calendar has it."""
 FEWEST = 20
@@ -204,7 +207,7 @@ def location(hosts: Iterable[str], environment: Mapping[str, str] = os.environ) 
 def load(hosts: Iterable[str], *, recent: bool = False) -> History:
     """Returns the history of a set of hosts: all of it, or what the last RECENT bytes hold.
 
-    Lines that are cut off or damaged are skipped. A note says if the file can't be read, or is
+    Lines that are cut off or damaged are skipped, and those of the future. A note says if the file can't be read, or is
     something else; then nothing is known.
     """
     names = sorted(set(hosts))
@@ -228,7 +231,8 @@ def load(hosts: Iterable[str], *, recent: bool = False) -> History:
         _note_ignored(path, why)
         return History(names, [])
     found = [entry for line in lines if (entry := _entry(line, names))]
-    return History(names, sorted(found, key=lambda entry: entry.at))
+    now = time.time() + AHEAD
+    return History(names, sorted((e for e in found if e.at <= now), key=lambda entry: entry.at))
 
 
 @cache

@@ -1,6 +1,8 @@
 #include "bounds/bounds.hpp"
 
+#include "algorithms/used_hosts.hpp"
 #include "bounds/view.hpp"
+#include "network/host_classes.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -103,6 +105,9 @@ void add(const Collective& collective, const Reach& reach, Largest& largest) {
 
 Bound bound(const Problem& problem) {
   const Collective& collective = problem.collective;
+  if (algorithms::UsedHosts(problem.network, problem.placement).size() >
+      network::most_hosts_in_matrices)
+    return {};
   if (collective.kind != Kind::barrier && collective.total() == 0) return {Time(), "no data"};
   const Reach reach(problem, problem.cost);
   Largest largest(collective.block_sizes.empty() ? collective.size : 0);

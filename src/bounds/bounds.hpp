@@ -29,7 +29,8 @@ struct Bound {
 /// messages, bytes and combining. Entry times don't count, since entering later never ends a
 /// collective earlier. Cost: a few maximum flows per host, O(hosts²) each in practice, and
 /// O(hosts³). Beyond 128 hosts the only cuts through several ports, pairs and trunks are the ones
-/// that sites, trunks and slow pairs suggest, and the cost is O(hosts²).
+/// that sites, trunks and slow pairs suggest, and the cost is O(hosts²). Beyond 8,192 hosts, whose
+/// matrices would take gigabytes, the bound is 0, without a reason.
 Bound bound(const Problem& problem);
 
 /// Returns the bound on this network with its transport: that of bound(), or a larger one that

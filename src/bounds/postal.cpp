@@ -86,7 +86,7 @@ double postal_time(const Reach& reach, HostId source, const Distances& earliest,
   const std::vector<HostId> others = outside(reach, source, hosts);
   std::vector<double> first = first_slots(reach, listeners, earliest, others);
   const double own = listeners.longer(reach, source);
-  if (others.size() > 1) {
+  if (others.size() > 1 && reach.is_small()) { // in O(hosts^2) for each group of hosts
     const Listeners between(reach, earliest, others);
     std::vector<double> known = first_slots(reach, between, earliest, hosts);
     known.push_back(between.longer(reach, source));

@@ -176,7 +176,8 @@ void add(const Collective& collective, const Reach& reach, SlowStart& slow_start
 Bound bound_with_slow_start(const Problem& problem) {
   Bound largest = bound(problem);
   const Collective& collective = problem.collective;
-  if (problem.network.initial_window == 0 || collective.total() == 0) return largest;
+  if (problem.network.initial_window == 0 || collective.total() == 0 || largest.reason.empty())
+    return largest;
   const Reach reach(problem, problem.cost);
   if (reach.size() == 1) return largest;
   const Reach backwards = reach.transposed();

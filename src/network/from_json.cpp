@@ -229,18 +229,25 @@ private:
   }
 };
 
+/// Whether a number goes on with the text, so that "10ms" would be read as 110 ms.
+bool continues_a_number(std::string_view text) {
+  if (text.starts_with('e') || text.starts_with('E')) text.remove_prefix(1);
+  return text.empty() || std::string_view("0123456789.+- ").find(text.front()) != text.npos;
+}
+
 template <class Q>
-Q read_unit(const Node& section, Q (*parse)(std::string_view)) {
+Q read_unit(const Node& section, Q (*parse)(std::string_view), const char* example) {
   section.check_keys({"unit", "matrix", "classes", "values", "self", "exceptions", "error"});
   for (const char* key : {"classes", "values", "self", "exceptions"})
     if (section.has("matrix") && section.has(key))
       section[key].fail("stands beside \"matrix\": give either all pairs of hosts or classes");
   const Node unit = section["unit"];
+  const std::string text = unit.text();
   try {
-    return parse("1" + unit.text());
-  } catch (const std::invalid_argument& error) {
-    unit.fail(error.what());
+    if (!continues_a_number(text)) return parse("1" + text);
+  } catch (const std::invalid_argument&) { // Its advice is about numbers with a unit.
   }
+  unit.fail_value("must be a unit without a number, such as " + in_quotes(example));
 }
 
 template <class Q>
@@ -269,8 +276,8 @@ void read_latency(const Node& section, const Names& names, Network& network) {
   const auto read = [](const json& value, const Describe& describe, Time unit, bool is_self) {
     return value.is_null() && is_self ? Time(0) : read_time(value, describe, unit);
   };
-  const PairReader<Time> reader{network, names, "latency", read_unit(section, units::parse_time),
-                                read};
+  const PairReader<Time> reader{network, names, "latency",
+                                read_unit(section, units::parse_time, "ms"), read};
   network.latency = read_pairs(section, reader);
   network.latency_error = read_errors(section, network, names, "error of latency");
 }
@@ -279,8 +286,8 @@ void read_bandwidth(const Node& section, const Names& names, Network& network) {
   const auto read = [](const json& value, const Describe& describe, Rate unit, bool) {
     return read_rate(value, describe, unit);
   };
-  const PairReader<Rate> reader{network, names, "bandwidth", read_unit(section, units::parse_rate),
-                                read};
+  const PairReader<Rate> reader{network, names, "bandwidth",
+                                read_unit(section, units::parse_rate, "Mbps"), read};
   network.bandwidth = read_pairs(section, reader);
   network.bandwidth_error = read_errors(section, network, names, "error of bandwidth");
 }
@@ -376,6 +383,7 @@ Network read_network(const Node& root) {
   Network network;
   read_measured(root, network);
   ValueReader(Names({})).read(root["hosts"], network.hosts);
+  if (network.hosts.empty()) root["hosts"].fail("the network has no hosts: list at least one");
   const Names names(network.hosts);
   read_latency(root["latency"], names, network);
   read_bandwidth(root["bandwidth"], names, network);

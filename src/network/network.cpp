@@ -22,10 +22,22 @@ std::string number(Quantity value) {
   return std::isnan(value.value()) ? "not a number" : units::to_text(value);
 }
 
+/// Limits of what can be meant: beyond them, sums and differences have no digits left.
+constexpr Rate most_rate{1e18};
+constexpr Time most_latency{365 * 24 * 3600.0};
+
 void check_count(std::size_t count, std::size_t most, const char* what) {
   if (count > most)
     fail("the network has " + std::to_string(count) + " " + what + ": at most " +
          std::to_string(most) + " are supported");
+}
+
+template <class What>
+void check_rate(Rate rate, const What& what) {
+  if (!(rate.value() > 0)) fail(what() + " is " + number(rate) + ": must be above 0");
+  if (std::isfinite(rate.value()) && rate > most_rate)
+    fail(what() + " is " + std::to_string(rate.value()) +
+         " B/s: must be at most 1e18 B/s, or null (infinite) if unlimited");
 }
 
 void check_hosts(const Network& network) {
@@ -38,9 +50,7 @@ void check_hosts(const Network& network) {
     if (!names.insert(host.name).second)
       fail("host " + host.name + " is listed twice: remove or rename one of them");
     const auto check = [&](Rate capacity, const char* what) {
-      if (!(capacity.value() > 0))
-        fail(std::string(what) + " capacity of host " + host.name + " is " + number(capacity) +
-             ": must be above 0");
+      check_rate(capacity, [&] { return std::string(what) + " capacity of host " + host.name; });
     };
     check(host.egress, "egress");
     check(host.ingress, "ingress");
@@ -67,14 +77,12 @@ void check_pairs(const Network& network) {
   check_size(network.latency, network.hosts.size(), "latency");
   check_size(network.bandwidth, network.hosts.size(), "bandwidth");
   network.latency.for_each_kept([&](HostId from, HostId to, Time latency) {
-    if (!(latency.value() >= 0 && std::isfinite(latency.value())))
+    if (!(latency.value() >= 0 && latency <= most_latency))
       fail("latency " + pair_name(network, from, to) + " is " + number(latency) +
-           ": must be finite and at least 0");
+           ": must be at least 0 and at most a year");
   });
   network.bandwidth.for_each_kept([&](HostId from, HostId to, Rate bandwidth) {
-    if (!(bandwidth.value() > 0))
-      fail("bandwidth " + pair_name(network, from, to) + " is " + number(bandwidth) +
-           ": must be above 0");
+    check_rate(bandwidth, [&] { return "bandwidth " + pair_name(network, from, to); });
   });
   check_error(network.latency_error, network, "error of latency");
   check_error(network.bandwidth_error, network, "error of bandwidth");
@@ -106,9 +114,7 @@ void check_trunks(const Network& network) {
     std::vector<bool> marked(network.hosts.size());
     mark(trunk.from, network, "\"from\" of trunk " + trunk.name, marked);
     mark(trunk.to, network, "\"to\" of trunk " + trunk.name, marked);
-    if (!(trunk.capacity.value() > 0))
-      fail("capacity of trunk " + trunk.name + " is " + number(trunk.capacity) +
-           ": must be above 0");
+    check_rate(trunk.capacity, [&] { return "capacity of trunk " + trunk.name; });
     if (trunk.senders < 0)
       fail("trunk " + trunk.name + " is filled by " + std::to_string(trunk.senders) +
            " senders: must be at least 0");

@@ -73,8 +73,9 @@ void Node::fail_value(const std::string& advice) const {
 
 void Node::fail_name(std::string_view name, std::string_view what,
                      std::span<const std::string_view> known) const {
-  fail(in_quotes(name) + " is not " + std::string(what) + ": did you mean " +
-       in_quotes(nearest(name, known)) + "?");
+  const std::string what_is_wrong = in_quotes(name) + " is not " + std::string(what);
+  if (known.empty()) fail(what_is_wrong);
+  fail(what_is_wrong + ": did you mean " + in_quotes(nearest(name, known)) + "?");
 }
 
 Node Node::operator[](std::string_view key) const {

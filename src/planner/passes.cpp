@@ -1,7 +1,5 @@
 #include "planner/passes.hpp"
 
-#include "algorithms/used_hosts.hpp"
-#include "network/host_classes.hpp"
 #include "planner/native.hpp"
 #include "planner/native_algorithm.hpp"
 #include "planner/parallel.hpp"
@@ -41,8 +39,6 @@ constexpr double most_loss_in_a_row = 1.05;
 constexpr std::size_t most_in_a_row = 5;
 /// How many messages are simulated per second of PlanOptions::budget.
 constexpr double messages_per_second = 1e6;
-/// The most messages of a segment that is replayed.
-constexpr std::int64_t most_replayed = 2'000'000;
 /// Messages of the segments that a search simulates.
 constexpr std::int64_t search_messages = 2000;
 
@@ -199,9 +195,7 @@ void Passes::find_bound() {
     _explanation.plan.bound = _limits.known->bound;
     return;
   }
-  if (algorithms::UsedHosts(_problem.network, _problem.placement).size() <=
-      network::most_hosts_in_matrices)
-    _explanation.plan.bound = bounds::bound(_problem);
+  _explanation.plan.bound = bounds::bound(_problem);
 }
 
 std::vector<Choice> Passes::ranking(std::size_t count) const {

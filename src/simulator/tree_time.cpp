@@ -3,7 +3,6 @@
 #include "units/index.hpp"
 
 #include <algorithm>
-#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -26,7 +25,7 @@ TreeTime::TreeTime(const Problem& problem, const SimulationOptions& options)
       _cost(problem.cost), _window(schedule::Pipeline().window_within(options.window)),
       _down(collective::begins_at_root(_collective.kind)),
       _blocks(collective::root_has_blocks(_collective.kind)), _skip_empty(_collective.total() > 0),
-      _hosts(problem.network.hosts.size()),
+      _hosts(problem.network.hosts.size()), _trunks(problem.network),
       _tree({.down = _down, .combines = !_down && !_blocks}, _collective.ranks) {
   if (!collective::is_rooted(_collective.kind))
     throw std::invalid_argument("a " + std::string(collective::to_text(_collective.kind)) +
@@ -44,20 +43,6 @@ TreeTime::TreeTime(const Problem& problem, const SimulationOptions& options)
   _ports.resize(3 * _hosts, {0, per_byte > 0 ? 1 / per_byte : unlimited});
   for (const network::Trunk& trunk : _network.trunks)
     _ports.push_back({0, trunk.capacity.value()});
-
-  if (!_network.trunks.empty()) {
-    std::vector<std::vector<std::size_t>> crossed(_hosts * _hosts);
-    for (std::size_t trunk = 0; trunk < _network.trunks.size(); ++trunk)
-      for (const HostId from : _network.trunks[trunk].from)
-        for (const HostId to : _network.trunks[trunk].to)
-          crossed[index(from) * _hosts + index(to)].push_back(3 * _hosts + trunk);
-    std::map<std::vector<std::size_t>, std::int32_t> numbers;
-    for (const auto& set : crossed) {
-      const auto [at, is_new] = numbers.try_emplace(set, static_cast<std::int32_t>(numbers.size()));
-      if (is_new) _trunk_sets.push_back(set);
-      _trunk_set.push_back(at->second);
-    }
-  }
 
   const std::size_t ranks = _placement.size();
   _messages.resize(ranks);
@@ -210,9 +195,9 @@ void TreeTime::flow(Rank id, double now) {
       left = std::max(left, serve(port, message.bytes, start));
     }
     left = std::max(left, start + message.bytes / bandwidth);
-    if (!_trunk_set.empty())
-      for (const std::size_t trunk : _trunk_sets[index(_trunk_set[from * _hosts + to])])
-        if (is_limited(trunk)) left = std::max(left, serve(trunk, message.bytes, start));
+    for (const std::int32_t each : _trunks.between(message.from_host, message.to_host))
+      if (const std::size_t trunk = 3 * _hosts + index(each); is_limited(trunk))
+        left = std::max(left, serve(trunk, message.bytes, start));
   } else {
     left = std::max(left, start + message.bytes / bandwidth);
   }

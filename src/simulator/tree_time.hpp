@@ -1,6 +1,7 @@
 #pragma once
 
 #include "execution/executor.hpp"
+#include "network/host_classes.hpp"
 #include "simulator/event_queue.hpp"
 #include "simulator/simulator.hpp"
 #include "simulator/tree_operations.hpp"
@@ -109,8 +110,7 @@ private:
   bool _one_arrival;
   std::size_t _hosts;
   std::vector<Port> _ports; ///< egress, ingress and CPU of the hosts, then trunks: as Ports
-  std::vector<std::int32_t> _trunk_set; ///< by pair of hosts; empty if there are no trunks
-  std::vector<std::vector<std::size_t>> _trunk_sets;
+  network::TrunkSets _trunks;
 
   TreeOperations _tree;
   std::vector<Message> _messages;

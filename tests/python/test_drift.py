@@ -65,3 +65,26 @@ def test_ports_of_a_large_network_are_described_without_their_pairs() -> None:
     expected = np.array(large.bandwidth)
     expected[0, 1:] = 1e8
     np.testing.assert_allclose(result.bandwidth, expected)
+
+
+def test_a_pair_between_two_worse_ports_gets_what_one_of_them_leaves() -> None:
+    even = networks.even_network(4, 1e-3, 10e6)
+    names = [host.name for host in even.hosts]
+    pairs = [(a, b) for a in range(4) for b in range(4) if (a < 2) != (b < 2)]
+    slow = Entry(0, "sample", {}, {(names[a], names[b]): 2e6 for a, b in pairs})
+    result, _ = drift.calibrated(even, slow)
+    assert result.bandwidth[0, 1] == result.bandwidth[1, 0] == pytest.approx(2e6)
+    assert result.bandwidth[2, 3] == 10e6
+    assert [host.egress for host in result.hosts] == pytest.approx([2e6, 2e6, 10e6, 10e6])
+
+
+def test_hundreds_of_causes_are_found_among_thousands_of_hosts() -> None:
+    even = networks.even_network(2000, 1e-3, 10e6)
+    names = [host.name for host in even.hosts]
+    pairs = [(a, (a + step) % 2000) for a in range(2000) for step in (1, 700)]
+    slow = {
+        (names[a], names[b]): 5e6 if a < 300 or b < 300 else 10e6 for a, b in pairs
+    }  # fmt: skip
+    found_causes = drift.causes(even, Entry(0, "sample", {}, slow), "bandwidth", 0.2)
+    assert len(found_causes) >= 300
+    assert {cause.factor for cause in found_causes} == {0.5}

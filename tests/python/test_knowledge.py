@@ -481,3 +481,76 @@ def test_samples_reach_hosts_as_the_user_calls_them(
     with pytest.raises(UserError, match="that suffices"):
         sampling.sample(net, [(0, 1)], LAUNCHER)
     assert asked[-1] == ["paris", NAMES[1]]
+
+
+def test_of_runs_at_once_on_a_known_network_one_samples(sampler: Sampler) -> None:
+    path = keep(network())
+    with locked(path):
+        other = threading.Thread(target=knowledge.network, args=(HOSTS, LAUNCHER))
+        other.start()
+        other.join(0.5)
+        assert other.is_alive()
+        assert sampler.asked == []
+        pairs = sampling.telling_pairs(network())
+        weather.add(NAMES, Entry(time.time(), "sample", {}, rates(pairs)))
+    other.join()
+    assert sampler.asked == []
+
+
+def rates(pairs: list[tuple[int, int]], times: float = 1.0) -> dict[tuple[str, str], float]:
+    return {(NAMES[a], NAMES[b]): times * float(network().bandwidth[a, b]) for a, b in pairs}
+
+
+def test_pairs_that_do_not_tell_do_not_put_a_sample_off(sampler: Sampler) -> None:
+    keep(network())
+    telling = sampling.telling_pairs(network())
+    others = [(a, b) for a in range(4) for b in range(4) if a != b and (a, b) not in telling]
+    weather.add(NAMES, Entry(time.time(), "sample", {}, rates(others)))
+    knowledge.network(HOSTS, LAUNCHER)
+    assert [set(asked) for asked in sampler.asked] == [set(telling)]
+
+
+def test_what_was_found_before_a_file_was_measured_does_not_count(
+    sampler: Sampler, tmp_path: Path
+) -> None:
+    pairs = sampling.telling_pairs(network())
+    for ago in range(50, 1, -1):
+        weather.add(NAMES, Entry(time.time() - 60 * ago, "sample", {}, rates(pairs)))
+    net = network()
+    net.bandwidth[:] /= 5
+    net.measured_at = now_text(10)
+    net.message_costs = {"openmpi": networks.MessageCost()}
+    weather.add(NAMES, Entry(time.time() - 5, "probe", {}, rates(pairs, 0.2)))
+    path = tmp_path / "net.json"
+    networks.write(net, path)
+    assert knowledge.given(path, HOSTS, LAUNCHER, USUAL) == knowledge.Known(path)
+    assert sampler.asked == []
+
+
+def test_what_the_future_has_does_not_count(sampler: Sampler, tmp_path: Path) -> None:
+    pairs = sampling.telling_pairs(network())
+    weather.add(NAMES, Entry(time.time() + 86_400, "sample", {}, rates(pairs, 0.1)))
+    net = network()
+    net.measured_at = now_text(-86_400)
+    path = keep(net)
+    for _ in range(2):
+        assert knowledge.network(HOSTS, LAUNCHER) == knowledge.Known(path)
+    assert len(sampler.asked) == 1
+
+
+def test_a_copy_that_cannot_be_written_does_not_stop_a_run(
+    sampler: Sampler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    path = tmp_path / "net.json"
+    net = network()
+    net.message_costs = {"openmpi": networks.MessageCost()}
+    networks.write(net, path)
+    sampler.truth.bandwidth[0, 1:] /= 10
+
+    def fail(*_: object) -> None:
+        raise UserError("network x can't be written: no space")
+
+    monkeypatch.setattr(networks, "write", fail)
+    assert knowledge.given(path, HOSTS, LAUNCHER, USUAL) == knowledge.Known(path)
+    assert "no space; planning for" in capsys.readouterr().err

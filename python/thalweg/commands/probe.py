@@ -32,7 +32,10 @@ def command(
     ),
     budget: Annotated[
         str | None,
-        typer.Option(help="Time limit of the measurement; else about 10s, longer for many hosts."),
+        typer.Option(
+            help="Time limit of the measurement; else up to a minute, most of it where hosts are "
+            "far apart."
+        ),
     ] = None,
     launcher: Launcher = None,
     mpi: Mpi = None,

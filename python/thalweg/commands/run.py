@@ -90,7 +90,7 @@ def command(
     launcher of its own MPI library. Passes on the program's exit status. With --json, the
     program's output goes to standard error.
 
-    Example: [bold]thalweg run -n 16 -H node[0-7]:2 -- ./app input[/bold]
+    Example: [bold]thalweg run -n 16 -H 'node[0-7]:2' -- ./app input[/bold]
     """
     if watch and no_record:
         raise UserError("--watch reads the run record: leave out --no-record")
@@ -318,7 +318,7 @@ def begin_recording(
         return None
     choice = prepared.choice
     order = choice.usual.hosts if choice and not choice.objection else None
-    recording = Recording(folder, prepared.network, prepared.plan, program, order)
+    recording = Recording(folder, prepared.network, prepared.plan, program, order, prepared.known)
     try:
         recording.start()
     except OSError as error:

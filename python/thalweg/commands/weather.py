@@ -64,7 +64,7 @@ def command(
 
     Each probe, run record and sample adds to the history of its hosts, which the cache keeps.
 
-    Example: [bold]thalweg weather -H node[0-15][/bold]
+    Example: [bold]thalweg weather -H 'node[0-15]'[/bold]
     """
     if what and (hosts or hostfile):
         raise UserError(f"{what} and hosts are given; leave out one")
@@ -123,7 +123,8 @@ def _show(what: Path | None, request: Request, output: Path | None, *, json: boo
 def _hosts(what: Path) -> list[str]:
     """Returns the hosts of a network file or a run record. Raises UserError."""
     if is_folder(what):
-        return list(record.read(what).hosts)
+        run = record.read(what)
+        return list(run.description.get("launch", {}).get("hosts") or run.hosts)
     return [host.name for host in inputs.network(what).hosts]
 
 

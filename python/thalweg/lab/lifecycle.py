@@ -90,7 +90,7 @@ def clean() -> None:
 
 def _require_root() -> None:
     if os.geteuid() != 0:
-        raise UserError("the lab needs root: use sudo")
+        raise UserError("the lab needs root: `sudo -s`, then `source .venv/bin/activate`")
 
 
 def _require_machine() -> None:

@@ -59,7 +59,7 @@ std::vector<Rank> farthest_first(const std::vector<Rank>& near) {
 
 void HypercubeAlgorithm::emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const {
   const Hypercube cube(skeleton.order);
-  const Context context{kind, skeleton, cube};
+  const Context context{kind, skeleton, cube, cube.corner(skeleton.root)};
   const Range all{0, skeleton.chunks, 1};
   const bool everyone = rank == collective::no_rank;
   for (std::int32_t corner = 0; corner < cube.corners(); ++corner) {

@@ -52,6 +52,7 @@ protected:
     collective::Kind kind;
     const Skeleton& skeleton;
     const Hypercube& cube;
+    std::int32_t root; ///< its corner
   };
   /// Adds all that a corner sends across one dimension.
   virtual void add_sends(const Context& context, std::int32_t from, std::int32_t round,

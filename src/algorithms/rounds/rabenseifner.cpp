@@ -71,7 +71,7 @@ protected:
              share(cube, to, round + 1));
     if (context.kind == Kind::reduce) {
       // Corners across which the root lies have sent all they have in earlier rounds.
-      const std::int32_t across = from ^ cube.corner(context.skeleton.root);
+      const std::int32_t across = from ^ context.root;
       if (across >> round != 1) return;
     }
     sink.add(cube.rank(from), cube.rank(to), cube.begin() + 2 * cube.rounds() - 1 - round,

@@ -13,8 +13,7 @@ inline constexpr Size longest_whole = 8;
 class GroupMessages : public GroupOwners {
 public:
   /// @param skeleton must live longer than this @param only or no_rank: all
-  GroupMessages(collective::Kind kind, const Skeleton& skeleton, Rank only, schedule::Sink& sink)
-      : GroupOwners(kind, skeleton), _only(only), _sink(sink) {}
+  GroupMessages(collective::Kind kind, const Skeleton& skeleton, Rank only, schedule::Sink& sink);
 
 protected:
   [[nodiscard]] Rank only() const { return _only; }
@@ -37,7 +36,30 @@ private:
     return _only == collective::no_rank || _only == from || _only == to;
   }
 
+  /// The first members of a group.
+  struct Members {
+    std::size_t group;
+    Rank count;
+  };
+  /// Visits the pairs of members of which one is wanted; of a single rank, without a look at the
+  /// others.
+  template <class Visit>
+  void for_wanted(Members ones, Members others, const Visit& visit) const {
+    const bool all = _only == collective::no_rank;
+    const Rank one = ones.group == _group ? _member : -1;
+    const Rank other = others.group == _group ? _member : -1;
+    if (!all && one < 0 && other < 0) return;
+    for (Rank each = 0; each < ones.count; ++each)
+      if (all || each == one)
+        for (Rank partner = 0; partner < others.count; ++partner)
+          visit(each, partner);
+      else if (other >= 0 && other < others.count)
+        visit(each, other);
+  }
+
   Rank _only;
+  std::size_t _group = 0; ///< of the only rank
+  Rank _member = -1;      ///< its number there; -1: in none
   schedule::Sink& _sink;
 };
 

@@ -297,6 +297,7 @@ public:
   [[nodiscard]] bool can_do(const Collective& collective) const override {
     return Algorithm::can_do(collective) && collective.ranks <= most_ranks;
   }
+  [[nodiscard]] std::string_view needed_ranks() const override { return "at most 128 ranks"; }
   [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= most_quick_ranks; }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
     const Collective& collective = problem.collective;

@@ -52,11 +52,11 @@ TEST_CASE("what is wrong is named by its hosts") {
   CHECK(error_after([](Network&) {}) == "none");
   CHECK(error_after([](Network& n) { n = {}; }) == "the network has no hosts: list at least one");
   CHECK(error_after([](Network& n) { n.latency.set(0, 3, Time(-1)); }) ==
-        "latency west0 -> east1 is -1s: must be finite and at least 0");
+        "latency west0 -> east1 is -1s: must be at least 0 and at most a year");
   CHECK(error_after([](Network& n) { n.latency.set(3, 0, Time::infinity()); }) ==
-        "latency east1 -> west0 is infinite: must be finite and at least 0");
+        "latency east1 -> west0 is infinite: must be at least 0 and at most a year");
   CHECK(error_after([](Network& n) { n.latency.set(1, 1, Time(0.0 / 0.0)); }) ==
-        "latency west1 -> west1 is not a number: must be finite and at least 0");
+        "latency west1 -> west1 is not a number: must be at least 0 and at most a year");
   CHECK(error_after([](Network& n) { n.bandwidth.set(2, 1, Rate(0)); }) ==
         "bandwidth east0 -> west1 is 0bps: must be above 0");
   CHECK(error_after([](Network& n) { n.hosts[1].name = ""; }) ==
@@ -67,6 +67,12 @@ TEST_CASE("what is wrong is named by its hosts") {
         "egress capacity of host west1 is -8bps: must be above 0");
   CHECK(error_after([](Network& n) { n.hosts[1].ingress = Rate(0); }) ==
         "ingress capacity of host west1 is 0bps: must be above 0");
+  CHECK(error_after([](Network& n) {
+          n.hosts[1].ingress = Rate(1e30);
+        }).ends_with("B/s: must be at most 1e18 B/s, or null (infinite) if unlimited"));
+  CHECK(error_after([](Network& n) {
+          n.latency.set(0, 3, Time(1e300));
+        }).ends_with(": must be at least 0 and at most a year"));
   CHECK(error_after([](Network& n) { n.latency = Matrix<Time>(3); }) ==
         "latency matrix is of 3 hosts: the network has 4");
   CHECK(error_after([](Network& n) { n.bandwidth_error = Matrix<float>(3); }) ==

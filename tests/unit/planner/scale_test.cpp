@@ -1,3 +1,4 @@
+#include "bounds/bounds.hpp"
 #include "networks.hpp"
 #include "unit/share.hpp"
 
@@ -88,4 +89,13 @@ TEST_CASE("a few ranks have a bound however large their network is") {
   const Plan made = plan(algorithms::make_problem(asked, net, placement, "openmpi"), options);
   CHECK(made.bound.time > Time(0));
   CHECK(made.bound.time <= made.predicted);
+}
+
+TEST_CASE("ranks on more hosts than have matrices have no bound, whoever asks for it") {
+  const Network net = equal_sites(10, 1000);
+  const collective::Collective asked{.kind = Kind::allreduce, .ranks = 10'000, .size = 1000};
+  const algorithms::Problem problem =
+      algorithms::make_problem(asked, net, one_each(10'000), "openmpi");
+  CHECK(bounds::bound(problem).reason.empty());
+  CHECK(bounds::bound_with_slow_start(problem).time == Time(0));
 }
