@@ -47,7 +47,8 @@ _CLOCK = {"at_ns": [WHOLE], "offset_ns": [WHOLE], "error_ns": [WHOLE]}
 _DESCRIPTION = {
     "run": str, "ranks": WHOLE, "hosts": [str], "placement": [WHOLE],
     "clocks": [_CLOCK],
-    "launch?": {"program?": [str], "start?": str, "hosts?": [str]}, "command?": [str], "library?": str,
+    "launch?": {"program?": [str], "start?": str, "hosts?": [str]},
+    "command?": [str], "library?": str,
     "collectives?": [str], "algorithms?": [str], "reasons?": [str],
 }  # fmt: skip
 

@@ -207,8 +207,8 @@ def location(hosts: Iterable[str], environment: Mapping[str, str] = os.environ) 
 def load(hosts: Iterable[str], *, recent: bool = False) -> History:
     """Returns the history of a set of hosts: all of it, or what the last RECENT bytes hold.
 
-    Lines that are cut off or damaged are skipped, and those of the future. A note says if the file can't be read, or is
-    something else; then nothing is known.
+    Lines that are cut off or damaged are skipped, and those of the future. A note says if the file
+    can't be read, or is something else; then nothing is known.
     """
     names = sorted(set(hosts))
     path = location(names)

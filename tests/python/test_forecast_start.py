@@ -39,11 +39,11 @@ def failing(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.fixture
 def path() -> Path:
-    """The file in the cache: 80 Mbps everywhere, ten days ago."""
+    """The file in the cache: 80 Mbps everywhere, twenty days ago."""
     net = networks.even_network(4, 1e-3, 10e6)
     net.hosts = [networks.Host(name, 10e6, 10e6) for name in NAMES]
     net.message_costs = {"openmpi": networks.MessageCost()}
-    net.measured_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 10 * 86400))
+    net.measured_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 20 * 86400))
     result = paths.network(NAMES)
     result.parent.mkdir(parents=True)
     networks.write(net, result)
@@ -87,16 +87,17 @@ def test_a_sure_forecast_is_used_where_nothing_verifies_the_file(
 
 
 def test_the_copy_stays_as_long_as_the_forecast_fits_it(path: Path) -> None:
-    measured(100, slow)
+    measured(100, slow, 250 * 3600)
     known = knowledge.network(HOSTS, LAUNCHER, OFF)
     before = known.network.read_bytes()
-    weather.add(NAMES, Entry(time.time(), "sample", {}, {("n1", "n0"): 2.1e6}))
+    late = time.time() - 249 * 3600
+    weather.add(NAMES, Entry(late, "sample", {}, {("n1", "n0"): 2.1e6}))
     assert knowledge.network(HOSTS, LAUNCHER, OFF) == known
     assert known.network.read_bytes() == before
-    measured(100, lambda _: 5e6, -100 * 3600)
+    measured(100, lambda _: 5e6, 125 * 3600)
     assert knowledge.network(HOSTS, LAUNCHER, OFF) == known
     assert networks.read(known.network).bandwidth[1, 0] == pytest.approx(5e6, rel=0.1)
-    measured(100, lambda _: 10e6, -200 * 3600)
+    measured(100, lambda _: 10e6)
     assert knowledge.network(HOSTS, LAUNCHER, OFF).network == path
 
 

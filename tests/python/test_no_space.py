@@ -174,7 +174,7 @@ def test_a_run_says_which_part_of_the_cache_cannot_be_written(
         assert main([*run, "--network", str(net), "--", "./app"]) == 2
     *notes, complaint = capsys.readouterr().err.splitlines()
     assert complaint.startswith(f"thalweg: plan {tmp_path}/cache/thalweg/plans/")
-    assert complaint.endswith("set XDG_CACHE_HOME to a folder for networks and plans")
+    assert complaint.endswith("set XDG_CACHE_HOME to a folder for all that is kept")
     assert any("THALWEG_WISDOM names another file" in note for note in notes)
     (tmp_path / "cache" / "blocked").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache" / "blocked"))

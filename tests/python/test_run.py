@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from thalweg import network as networks
-from thalweg import paths, planner, planning, preparation, races, run_summary
+from thalweg import planner, planning, preparation, races, run_summary
 from thalweg.cli import main
 from thalweg.commands import run
 from thalweg.errors import UserError
@@ -349,13 +349,16 @@ def test_all_ranks_get_what_holds_on_each_by_itself(
 
 
 def test_off_measures_plans_and_records_nothing(
-    launcher: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    launcher: Path,
+    own_cache: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("THALWEG", "off")
     assert main(["run", "-n", "2", "-H", "a,b", "--launcher", str(launcher), "./app"]) == 7
     assert "LD_PRELOAD" not in launcher.with_name("arguments").read_text()
     assert "THALWEG is off: nothing is measured" in " ".join(capfd.readouterr().err.split())
-    assert not (paths.cache() / "records").exists()
+    assert not list(own_cache.rglob("run.json"))
 
 
 def test_reproducible_reductions_on_one_host_are_said(
