@@ -39,6 +39,7 @@ class Kernel:
             return [str(paths.binary(f"nbody-{build.flavour}")), "--bodies", "256", *given]
         if self.name == solver:
             given = ["--size", str(self.size), "--iterations", str(self.repeat), "--dilation", "1"]
+            given += ["--tolerance", "0"]  # all iterations
             return [str(paths.binary(f"cg-{build.flavour}")), *given]
         program = str(paths.binary(f"patterns-{build.flavour}"))
         return [program, self.name, "--size", str(self.size), "--repeat", str(self.repeat)]

@@ -313,6 +313,8 @@ class Setting:
             process.returncode = os.waitstatus_to_exitcode(status)
         wall = time.monotonic() - begin
         text = log.read_text()
+        if "WRONG" in text or "UNSUCCESSFUL" in text:
+            raise UserError(f"{' '.join(command)} computed a wrong result:\n{text[-2000:]}")
         found = re.search(r"Simulated time: ([0-9.e+-]+) seconds", text)
         if process.returncode not in (0, 124) or (not found and process.returncode == 0):
             raise UserError(f"{' '.join(command)} failed:\n{text[-2000:]}")

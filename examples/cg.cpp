@@ -22,17 +22,21 @@ using Values = std::vector<double>;
 struct Options {
   int size = 12'800;       ///< unknowns: the length of the vector
   int iterations = 2000;   ///< at most
+  double tolerance = 1e-5; ///< of the residual's norm, relative to the initial gradient's
   double compute_time = 0; ///< least seconds of an iteration's product with the matrix
   double dilation = example::lab_dilation();
   std::string json; ///< file for the results
 };
 
-constexpr double tolerance = 1e-5; ///< of the residual's norm, relative to the initial gradient's
-
 constexpr const char* usage =
-    "usage: cg [--size 12800] [--iterations 2000] [--compute-time 0] [--dilation 1] [--json FILE]\n"
+    "usage: cg [--size 12800] [--iterations 2000] [--tolerance 1e-5] [--compute-time 0] "
+    "[--dilation 1]\n"
+    "          [--json FILE]\n"
     "--size          unknowns: the length of the vector that is broadcast in each iteration\n"
     "--iterations    most iterations\n"
+    "--tolerance     ends when the residual's norm is so much of the first one; 0: after all "
+    "iterations,\n"
+    "                by which it must have become less\n"
     "--compute-time  seconds that an iteration's product with the matrix takes at least: a rank "
     "that is\n"
     "                ready sooner sleeps\n"
@@ -42,7 +46,8 @@ constexpr const char* usage =
 
 Options parse(int argc, char** argv) {
   Options options;
-  const std::array<example::Option, 5> known{{{"--size", &options.size, 1},
+  const std::array<example::Option, 6> known{{{"--size", &options.size, 1},
+                                              {"--tolerance", &options.tolerance},
                                               {"--iterations", &options.iterations, 1},
                                               {"--compute-time", &options.compute_time},
                                               {"--dilation", &options.dilation, 1},
@@ -76,6 +81,12 @@ private:
   int _size, _width;
 };
 
+/// How a solution was found.
+struct Solution {
+  int iterations = 0;
+  double residual = 0; ///< its norm, relative to the first one
+};
+
 class Solver {
 public:
   explicit Solver(const Options& options)
@@ -84,14 +95,15 @@ public:
         _own((_size + _ranks - 1) / _ranks), _first(_rank * _own),
         _all(static_cast<std::size_t>(_own) * static_cast<std::size_t>(_ranks)) {}
 
-  /// Solves A x = A 1. Returns the number of iterations. Collective.
-  int solve(int most) {
+  /// Solves A x = A 1. Collective.
+  Solution solve(int most, double tolerance) {
     MPI_Barrier(MPI_COMM_WORLD);
     const example::Timer timer(_times.total);
     Values residual = times_matrix(Values(static_cast<std::size_t>(_own), 1));
     _x.assign(residual.size(), 0);
     Values direction = residual;
     double square = dot(residual, residual);
+    const double first = square;
     const double enough = tolerance * tolerance * square;
     int iteration = 0;
     for (; iteration < most && square > enough; ++iteration) {
@@ -106,14 +118,14 @@ public:
         direction[i] = residual[i] + next / square * direction[i];
       square = next;
     }
-    return iteration;
+    return {iteration, std::sqrt(square / first)};
   }
 
   /// Returns the largest error of the solution, which is 1 everywhere. Collective.
   [[nodiscard]] double error() const {
     double own = 0, all = 0;
     for (int i = 0; i < _own && _first + i < _size; ++i)
-      own = std::max(own, std::abs(_x[static_cast<std::size_t>(i)] - 1));
+      own = example::larger_error(own, std::abs(_x[static_cast<std::size_t>(i)] - 1));
     MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return all;
   }
@@ -190,18 +202,19 @@ void write_json(const Times& time, int iterations, double error, const Solver& s
   if (!file) throw std::runtime_error("can't write " + options.json);
 }
 
-/// Whether it converged to the right solution. Collective.
+/// Whether it converged to the right solution, or made all iterations as it should. Collective.
 bool run(const Options& options) {
   Solver solver(options);
-  const int iterations = solver.solve(options.iterations);
+  const Solution solution = solver.solve(options.iterations, options.tolerance);
   const double error = solver.error();
   const Times time = example::mean(solver.times(), solver.ranks());
   if (solver.rank() == 0) {
-    print(time, iterations, error, solver, options);
-    if (!options.json.empty()) write_json(time, iterations, error, solver, options);
+    print(time, solution.iterations, error, solver, options);
+    if (!options.json.empty()) write_json(time, solution.iterations, error, solver, options);
   }
   // The smallest eigenvalue falls with the size, so the residual bounds the error less and less.
-  return iterations < options.iterations && error < 0.1;
+  if (options.tolerance > 0) return solution.residual <= options.tolerance && error < 0.1;
+  return solution.residual < 1 && std::isfinite(error);
 }
 
 } // namespace

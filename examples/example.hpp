@@ -46,6 +46,12 @@ inline void set(const Option& option, const std::string& text) {
   std::visit(set_to, option.value);
 }
 
+/// Returns the larger of two errors. One that isn't a number is infinite, which MPI_MAX keeps.
+inline double larger_error(double most, double error) {
+  if (std::isnan(error)) return HUGE_VAL;
+  return error > most ? error : most;
+}
+
 /// Sets the options that the command line has. Throws std::invalid_argument.
 inline void parse(int argc, char** argv, std::span<const Option> options) {
   for (int i = 1; i < argc; i += 2) {

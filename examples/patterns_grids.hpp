@@ -41,7 +41,7 @@ public:
     for (int row = own.first; row < own.end; ++row) {
       const double value = x[size_of(row - own.first)];
       total += value;
-      error = std::max(error, std::abs(value - solution(row)));
+      error = example::larger_error(error, std::abs(value - solution(row)));
     }
     return {sum(total), error < 1e-9};
   }
@@ -131,7 +131,7 @@ public:
     each(finest, [&](int x, int y, int z, std::size_t at) {
       squares += finest.u[at] * finest.u[at];
       cells += 1;
-      error = std::max(error, std::abs(finest.u[at] - solution(x, y, z)));
+      error = example::larger_error(error, std::abs(finest.u[at] - solution(x, y, z)));
     });
     squares = sum(squares);
     return {squares / sum(cells), error < most_rest / shift};

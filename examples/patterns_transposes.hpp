@@ -132,7 +132,7 @@ private:
       Complex expected = 0;
       for (int row = 0; row < _side; ++row)
         expected += sums[size_of(row)] * turn(row, first);
-      if (std::abs(found[size_of(first)] - expected) > 1e-9 * _side * _side) return false;
+      if (!(std::abs(found[size_of(first)] - expected) <= 1e-9 * _side * _side)) return false;
     }
     return true;
   }

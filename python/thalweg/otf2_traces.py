@@ -73,6 +73,8 @@ class _Definitions:
     """The group of each communicator; of one between groups, both."""
     ranks: dict[int, int] = field(default_factory=dict)
     """Each location's rank."""
+    unknown: set[int] = field(default_factory=set)
+    """Locations of which it isn't known whose they are."""
 
     def traffic(self, where: str) -> Traffic:
         """Numbers the ranks. Raises UserError if there are none."""
@@ -87,11 +89,20 @@ class _Definitions:
             for location, group in self.group_of.items()
             if group in rank_of
         }
+        # Ranks may share a group, as those of MPI libraries by threads do.
+        self.ranks |= {location: rank for rank, location in enumerate(self.world)}
+        shared = len(rank_of) < len(self.world)
+        self.unknown = {*self.group_of} - {*self.world} if shared else set()
         return Traffic(len(self.world))
 
     def pair(self, location: int, communicator: int, receiver: int) -> tuple[int, int]:
         """Returns the ranks of the two ends of a message."""
         try:
+            if location in self.unknown:
+                raise UserError(
+                    f"location {location} sends messages, and is in a group with several ranks: "
+                    "whose messages these are can't be known"
+                )
             sender = self.ranks[location]
             if self.alone.intersection(self.communicators[communicator]):
                 return sender, sender

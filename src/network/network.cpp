@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -19,12 +20,16 @@ namespace {
 /// Prints a quantity that may be out of its range.
 template <class Quantity>
 std::string number(Quantity value) {
-  return std::isnan(value.value()) ? "not a number" : units::to_text(value);
+  if (std::isnan(value.value())) return "not a number";
+  if (std::abs(value.value()) < 1e20 || std::isinf(value.value())) return units::to_text(value);
+  std::ostringstream text; // units::to_text() writes all digits
+  text << value.value();
+  return text.str();
 }
 
 /// Limits of what can be meant: beyond them, sums and differences have no digits left.
 constexpr Rate most_rate{1e18};
-constexpr Time most_latency{365 * 24 * 3600.0};
+constexpr Time most_latency{1e12};
 
 void check_count(std::size_t count, std::size_t most, const char* what) {
   if (count > most)
@@ -36,8 +41,8 @@ template <class What>
 void check_rate(Rate rate, const What& what) {
   if (!(rate.value() > 0)) fail(what() + " is " + number(rate) + ": must be above 0");
   if (std::isfinite(rate.value()) && rate > most_rate)
-    fail(what() + " is " + std::to_string(rate.value()) +
-         " B/s: must be at most 1e18 B/s, or null (infinite) if unlimited");
+    fail(what() + " is " + number(rate) +
+         ": must be at most 1e18 B/s, or null (infinite) if unlimited");
 }
 
 void check_hosts(const Network& network) {
@@ -79,7 +84,7 @@ void check_pairs(const Network& network) {
   network.latency.for_each_kept([&](HostId from, HostId to, Time latency) {
     if (!(latency.value() >= 0 && latency <= most_latency))
       fail("latency " + pair_name(network, from, to) + " is " + number(latency) +
-           ": must be at least 0 and at most a year");
+           ": must be at least 0 and at most 1e12 s");
   });
   network.bandwidth.for_each_kept([&](HostId from, HostId to, Rate bandwidth) {
     check_rate(bandwidth, [&] { return "bandwidth " + pair_name(network, from, to); });

@@ -219,13 +219,17 @@ def test_traces_of_eztrace(path: Path) -> None:
     assert pairs(matrix) == {**ring, (2, 0): (5, 35), (3, 1): (5, 35)}
 
 
-def write_trace(folder: Path) -> Path:
-    """Two ranks; the second's other thread sends twice on a communicator that turns them round."""
+def write_trace(folder: Path, *, shared: bool = False, thread: bool = True) -> Path:
+    """Two ranks; the second's other thread sends twice on a communicator that turns them round.
+
+    They may share a group of locations, as where ranks are threads, and have no other thread.
+    """
     with otf2.writer.open(str(folder), timer_resolution=1000) as trace:
         made = trace.definitions
         node = made.system_tree_node("node")
         groups = [made.location_group(f"rank {rank}", system_tree_parent=node) for rank in (0, 1)]
-        main = [made.location(group.name, group=group) for group in groups]
+        groups = [groups[0]] * 2 if shared else groups
+        main = [made.location(f"rank {rank}", group=groups[rank]) for rank in (0, 1)]
         other = made.location("thread", group=groups[1])
         made.group("all", enums.GroupType.COMM_LOCATIONS, enums.Paradigm.MPI, members=main)
         turned = made.comm(
@@ -233,16 +237,24 @@ def write_trace(folder: Path) -> Path:
             made.group("g", enums.GroupType.COMM_GROUP, enums.Paradigm.MPI, members=main[::-1]),
         )
         trace.event_writer_from_location(main[0]).mpi_send(1, 0, turned, 0, 4)
-        thread = trace.event_writer_from_location(other)
-        thread.mpi_isend(2, 1, turned, 0, 8, 17)
-        thread.mpi_isend(3, 1, turned, 0, 8, 18)
-        thread.mpi_send(4, 0, turned, 0, 99)  # to itself
+        if thread:
+            sends = trace.event_writer_from_location(other)
+            sends.mpi_isend(2, 1, turned, 0, 8, 17)
+            sends.mpi_isend(3, 1, turned, 0, 8, 18)
+            sends.mpi_send(4, 0, turned, 0, 99)  # to itself
     return folder / "traces.otf2"
 
 
 def test_threads_of_traces_send_for_their_ranks(tmp_path: Path) -> None:
     matrix = matrices.read(write_trace(tmp_path / "trace")).matrix
     assert pairs(matrix) == {(0, 1): (1, 4), (1, 0): (2, 16)}
+
+
+def test_ranks_of_traces_may_share_a_process(tmp_path: Path) -> None:
+    alone = write_trace(tmp_path / "trace", shared=True, thread=False)
+    assert pairs(matrices.read(alone).matrix) == {(0, 1): (1, 4)}
+    with pytest.raises(UserError, match="in a group with several ranks"):
+        matrices.read(write_trace(tmp_path / "threads", shared=True))
 
 
 def test_what_is_wrong_with_a_trace_is_said(tmp_path: Path) -> None:
