@@ -35,7 +35,9 @@ double combinations(const Collective& collective) {
 void add_combining(const Collective& collective, const Reach& reach, Largest& largest) {
   if (reach.combine_per_byte <= 0) return;
   const double times = std::max(0.0, combinations(collective));
-  const std::vector<Window> windows(index(reach.size()), {1 / reach.combine_per_byte, 0});
+  std::vector<Window> windows;
+  for (HostId host = 0; host < reach.size(); ++host)
+    windows.push_back({reach.cores(host) / reach.combine_per_byte, 0});
   const std::string where =
       reach.size() == 1 ? reach.names.front() : "all " + std::to_string(reach.size()) + " hosts";
   largest.add_windows("combining on " + where, times * static_cast<double>(collective.total()),

@@ -108,7 +108,7 @@ double beyond(const std::vector<double>& bytes, const Set& set) {
 void add_traffic(const Reach& reach, double bytes, Largest& largest) {
   std::vector<Window> windows;
   for (HostId host = 0; host < reach.size(); ++host)
-    windows.push_back({reach.cpu, reach.send + reach.receive});
+    windows.push_back({reach.cores(host) * reach.cpu, reach.send + reach.receive});
   largest.add_windows("CPUs of all " + std::to_string(reach.size()) + " hosts, in and out",
                       2 * bytes, windows);
 }

@@ -41,10 +41,11 @@ std::vector<double> times(const Reach& reach, const Listeners& listeners, Slots 
   std::vector<double> least = listeners.least, begun, result;
   std::ranges::sort(least);
   double heard = 0;
+  const double slot = reach.send / static_cast<double>(*std::ranges::max_element(reach.ranks));
   for (std::size_t k = 0; k < least.size(); ++k) {
     begun.push_back(slots.top());
     slots.pop();
-    slots.push(begun.back() + reach.send);
+    slots.push(begun.back() + slot);
     heard = std::max(heard, listeners.distances[k]);
     for (std::size_t i = 0; i <= k; ++i)
       heard = std::max(heard, begun[i] + least[k - i]);

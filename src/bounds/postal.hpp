@@ -10,10 +10,11 @@ namespace thalweg::bounds {
 /// at time 0: the postal bound (Bar-Noy, Kipnis: Designing Broadcasting Algorithms in the Postal
 /// Model for Message-Passing Systems) for unequal latencies.
 ///
-/// A host is informed when a message of an informed host is in place. Each message occupies its
-/// sender's CPU for `send` (engine.cpp, occupy_cpu()), so a host informed at g begins to send at g,
-/// g + send, g + 2 send, ... and no earlier. A message begun at b is in place at v no earlier than
-/// b + latency(u,v), overheads included.
+/// A host is informed when a message of an informed host is in place. Each message occupies a core
+/// of its sender for `send` (engine.cpp, occupy_cpu()), so a host with one rank that is informed at
+/// g begins to send at g, g + send, g + 2 send, ... and no earlier; `send` is divided here by the
+/// most ranks that a host has. A message begun at b is in place at v no earlier than b +
+/// latency(u,v), overheads included.
 ///
 /// Proof. Let l(v) be the least latency to v from any of `hosts`, and e(v) the distance from the
 /// source. A message that a host outside of `hosts` begins at b is equivalent to one begun at b +

@@ -56,8 +56,8 @@ Reach::Reach(const Problem& problem, const network::MessageCost& cost)
   add_groups(problem.network, used.number);
   add_latencies(problem.network, used.hosts);
   for (HostId host = 0; host < size(); ++host) {
-    egress[index(host)] = std::min(egress[index(host)], cpu);
-    ingress[index(host)] = std::min(ingress[index(host)], cpu);
+    egress[index(host)] = std::min(egress[index(host)], cores(host) * cpu);
+    ingress[index(host)] = std::min(ingress[index(host)], cores(host) * cpu);
   }
   add_pairs(problem.network, used.hosts);
   find_distances();

@@ -23,8 +23,9 @@ using Distances = std::vector<double>;
 /// The library's message costs count where they are sure to arise (src/simulator/engine.cpp): each
 /// message between hosts occupies its sender's CPU for `send` before its first byte leaves, and its
 /// receiver's CPU for `receive` after its last one has come, so both lengthen each pair's latency.
-/// Data in and out of a host together is limited to `cpu`, so each direction is too. The handshake
-/// of large messages doesn't count, since a schedule may cut them into small ones.
+/// Data in and out of a rank together is limited to `cpu`, so each direction is too. Each rank of a
+/// host may have a core of its own, although the simulator lets a host serve one message at a time.
+/// The handshake of large messages doesn't count, since a schedule may cut them into small ones.
 struct Reach {
   Reach(const Problem& problem, const network::MessageCost& cost);
   /// Returns the network with all directions reversed: a reduction is a bcast whose time runs
@@ -43,6 +44,10 @@ struct Reach {
   };
 
   [[nodiscard]] HostId size() const { return static_cast<HostId>(names.size()); }
+  /// Returns the most cores that the ranks of a host can use.
+  [[nodiscard]] double cores(HostId host) const {
+    return static_cast<double>(ranks[static_cast<std::size_t>(host)]);
+  }
   /// Whether there are few enough hosts to compute on all pairs.
   [[nodiscard]] bool is_small() const { return size() <= most_for_all_pairs; }
   /// Returns the capacity of a pair in bytes per second, or unlimited where one of its ports is no
@@ -77,7 +82,7 @@ struct Reach {
   bool is_transposed = false;
   std::vector<std::string> names;
   std::vector<double> egress, ingress;
-  double cpu = unlimited;          ///< bytes per second in and out of each host together
+  double cpu = unlimited;          ///< bytes per second in and out of each rank together
   double send = 0, receive = 0;    ///< CPU time per message
   double combine_per_byte = 0;     ///< CPU seconds
   network::Matrix<double> latency; ///< of the pair itself, overheads included

@@ -112,12 +112,29 @@ TEST_CASE("combining takes a single host's time too") {
   const auto of = [&](Kind kind) {
     return bound({{.kind = kind, .ranks = 4, .size = 1'000'000}, network, {0, 0, 0, 0}, cost});
   };
-  CHECK(of(Kind::allreduce).time.value() == Approx(3e-3));
-  CHECK(of(Kind::allreduce).reason == "combining on host0: 3 x 1MB / 8Gbps");
-  CHECK(of(Kind::reduce).time.value() == Approx(3e-3));
-  CHECK(of(Kind::exscan).time.value() == Approx(2e-3));
+  // On a core for each rank.
+  CHECK(of(Kind::allreduce).time.value() == Approx(0.75e-3));
+  CHECK(of(Kind::allreduce).reason == "combining on host0: 3 x 1MB / 32Gbps");
+  CHECK(of(Kind::reduce).time.value() == Approx(0.75e-3));
+  CHECK(of(Kind::exscan).time.value() == Approx(0.5e-3));
   CHECK(of(Kind::bcast).time == Time());
   CHECK(of(Kind::bcast).reason == "all ranks are on host0");
+}
+
+TEST_CASE("64 ranks of a host combine, send and receive on 64 cores") {
+  Network network = local_network(2);
+  for (network::Host& host : network.hosts)
+    host.egress = host.ingress = Rate(12.5e9);
+  const network::MessageCost cost{
+      .send = Time(1e-6), .per_byte = Time(0.1e-9), .combine_per_byte = Time(0.3e-9)};
+  network::Placement placement(128);
+  for (std::size_t rank = 0; rank < placement.size(); ++rank)
+    placement[rank] = static_cast<HostId>(rank / 64);
+  const auto of = [&](Kind kind, Size size) {
+    return bound({{.kind = kind, .ranks = 128, .size = size}, network, placement, cost}).time;
+  };
+  CHECK(of(Kind::allreduce, 8'000'000) < Time(4e-3)); // 152 ms on one core each
+  CHECK(of(Kind::alltoall, 100'000) < Time(64 * 64 * 1e5 / 12.5e9 + 1e-3));
 }
 
 } // namespace
