@@ -34,6 +34,7 @@ subject = Subject(
 candidates = 5
 most_regret = 0.10
 least_share = 0.9  # of the cells, within it
+undecided = "not decided"
 times_bound = 3.0  # that a candidate takes, as far as progress is concerned
 Asked = tuple[str, int]
 """A collective and a size."""
@@ -116,19 +117,21 @@ def contents(parts: Sequence[Part]) -> list[Table]:
     table = Table(
         "The choice and the best of five candidates",
         ["scenario", "build", "collective", "bytes", "choice", "time", "best", "its time",
-         "slower", "within 10 %"],
+         "slower", "candidates measured", "within 10 %"],
     )  # fmt: skip
-    within = []
+    verdicts = []
     for part in parts:
         label = [str(part.labels[key]) for key in ("scenario", "build", "collective", "size")]
         medians = medians_of(part)
-        choice = part.facts["variants"][0]
+        choice, wanted = part.facts["variants"][0], len(part.facts["variants"])
+        measured = f"{len(medians)} of {wanted}"
         if choice not in medians:
-            table.add(*label, choice, "invalid", "", "", "", "")
+            verdicts.append(undecided)
+            table.add(*label, choice, "invalid", "", "", "", measured, undecided)
             continue
         best = min(medians, key=lambda name: medians[name])
         regret = medians[choice] / medians[best] - 1
-        within.append(regret <= most_regret)
+        verdicts.append(verdict(regret, is_whole=len(medians) == wanted))
         table.add(
             *label,
             choice,
@@ -136,17 +139,34 @@ def contents(parts: Sequence[Part]) -> list[Table]:
             best,
             seconds(medians[best]),
             percent(regret),
-            "yes" if within[-1] else "no",
+            measured,
+            verdicts[-1],
         )
-    if within:
-        share = sum(within) / len(within)
-        table.notes.append(
-            f"Within {percent(most_regret)} of the best measured candidate in {sum(within)} of "
-            f"{len(within)} cells; the bar, {percent(least_share)} of them, is "
-            f"{'met' if share >= least_share else 'missed'}."
-        )
-    table.notes.append("Bytes: of the vector, or of all blocks together. Medians.")
+    table.notes += [*share(verdicts), "Bytes: of the vector, or of all blocks together. Medians."]
     return [table]
+
+
+def verdict(regret: float, *, is_whole: bool) -> str:
+    """Whether the choice is close to the best; a rival that isn't measured might be better."""
+    if regret > most_regret:
+        return "no"
+    return "yes" if is_whole else undecided
+
+
+def share(verdicts: Sequence[str]) -> list[str]:
+    """Says in how many of the decided cells the choice is close to the best, if there are any."""
+    decided = [each for each in verdicts if each != undecided]
+    if not decided:
+        return []
+    within = decided.count("yes")
+    met = within >= least_share * len(decided)
+    return [
+        f"Within {percent(most_regret)} of the best candidate in {within} of {len(decided)} cells; "
+        f"the bar, {percent(least_share)} of them, is {'met' if met else 'missed'}. "
+        f"{len(verdicts) - len(decided)} of {len(verdicts)} cells are left out: in these the "
+        "choice has too few valid samples, or it is close to the best of those that have enough, "
+        "and not all candidates have."
+    ]
 
 
 def medians_of(part: Part) -> dict[str, float]:

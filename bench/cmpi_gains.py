@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench import cmpi_figures
@@ -182,7 +183,41 @@ def together(found: Sequence[Times]) -> Table:
     )  # fmt: skip
     for key, group in grouped(found, lambda each: (each.sweep, each.varied)).items():
         table.add(*key, *placed(group), *placed(group, "ours"))
+    if said := by_size(found):
+        table.notes.append(said)
     return table
+
+
+def by_size(found: Iterable[Times]) -> str:
+    """Holds what the paper says of the message's size against each placement; "" without sizes."""
+    sizes = [each for each in found if each.sweep == usual[0]]
+    courses = {
+        placement: course(grouped(group, lambda each: (each.varied,)))
+        for (placement,), group in grouped(sizes, lambda each: (each.placement,)).items()
+    }
+    if not courses:
+        return ""
+    said = "; ".join(f"{named[placement]} it {each}" for placement, each in courses.items())
+    holds = all(each.startswith(grows) for each in courses.values())
+    return (
+        'Section 5.2 of the paper: "The improvement is relatively larger for larger message '
+        f'sizes." Here {said}: this {"holds" if holds else "does not hold"}.'
+    )
+
+
+grows = "grows with the size"
+
+
+def course(groups: Mapping[tuple[str, ...], Sequence[Times]]) -> str:
+    """Says how CMPI's gain changes from size to size, and what it is."""
+    gains = {varied: gain(group) or 0.0 for (varied,), group in groups.items()}
+    steps = list(itertools.pairwise(gains.values()))
+    shape = f"is the most at {max(gains, key=lambda size: gains[size])}"
+    if all(a < b for a, b in steps):
+        shape = grows
+    elif all(a > b for a, b in steps):
+        shape = "falls with the size"
+    return f"{shape} ({', '.join(f'{100 * each:.0f}' for each in gains.values())} %)"
 
 
 def scales(found: Sequence[Times]) -> Table:

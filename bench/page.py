@@ -63,6 +63,8 @@ class Page:
         self._settings, self._subject, self._contents = settings, subject, contents
         self._folder = report.folder(settings)
         last = None if settings.anew else report.read_raw(self._folder, subject.name)
+        # A page that is only written again was not made on this machine, nor from these sources.
+        self._made = {"machine": last["machine"]} if last and settings.render else {}
         if last:
             self.parts = read_parts(last)
         elif settings.save and not settings.anew and (self._folder / f"{subject.name}.md").exists():
@@ -108,7 +110,8 @@ class Page:
             report.console.print(f"wrote {self._folder / self._subject.name}.md and {raw}")
 
     def _write(self, *, unfinished: bool) -> None:
-        data = write_parts(self.parts) | ({report.unfinished: True} if unfinished else {})
+        data = write_parts(self.parts) | self._made
+        data |= {report.unfinished: True} if unfinished else {}
         contents = self._contents(self.parts)
         report.write(self._folder, self._subject, contents, data)
 

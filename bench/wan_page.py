@@ -235,7 +235,8 @@ def shape(series: Series) -> Table:
         "What the paper found",
         ["scenario", "build", "collective", "bytes", "statement", "found", "holds"],
         notes=[
-            "At the largest size measured. Losses are the frames that the trunks dropped.",
+            "At the largest size measured. Losses are the frames that the trunks dropped. What "
+            f"differs by {percent(noise)} or less is alike, neither faster nor slower.",
             f"The paper's best number of senders is {best_of_paper}, although its rates are ten "
             "times the scenario's, so that the same number fills the trunk. It says of bcast that "
             "times rise beyond; allreduce is held against the same.",
@@ -261,16 +262,14 @@ def statements(point: Point) -> list[tuple[str, str, bool | None]]:
     below, beyond = ([n for n in time if (n <= best_of_paper) == side] for side in (True, False))
     found: list[tuple[str, str, bool | None]] = []
     if len(below) > 1:
-        rises = all(time[b] < time[a] for a, b in itertools.pairwise(below))
-        gain = times(time[below[0]] / time[below[-1]])
-        found.append(
-            (f"faster with n up to {best_of_paper}", f"n = {below[-1]}: {gain} n = 1", rises)
-        )
+        found.append(_rises(time, below))
     if below and beyond:
         drop = min(time[n] for n in beyond) / min(time[n] for n in below)
         found.append(
-            (f"slower beyond {best_of_paper}", f"{times(drop)} the best time up to it", drop > 1)
-        )
+            (f"slower beyond {best_of_paper}",
+             f"{times(drop)} the best time up to it{', alike' * _is_alike(drop)}",
+             drop > 1 + noise)
+        )  # fmt: skip
     lost = {n: count for n in time if (count := _drops(point, many(n))) is not None}
     if lost:
         text = ", ".join(f"{n}: {count:.0f}" for n, count in lost.items())
@@ -298,6 +297,22 @@ def statements(point: Point) -> list[tuple[str, str, bool | None]]:
             holds = one < old / (1 + noise)
             found.append(("n = 1 is faster than two-tier", f"{faster} as fast", holds))
     return found
+
+
+def _rises(time: Mapping[int, float], below: Sequence[int]) -> tuple[str, str, bool]:
+    """Holds each number of senders up to the paper's best one against the one before it."""
+    steps = {(a, b): time[a] / time[b] for a, b in itertools.pairwise(below)}
+    same = [f"{a} and {b}" for (a, b), ratio in steps.items() if _is_alike(ratio)]
+    return (
+        f"faster with n up to {best_of_paper}",
+        f"n = {below[-1]}: {times(time[below[0]] / time[below[-1]])} n = {below[0]}"
+        + (f"; alike: {', '.join(same)}" if same else ""),
+        all(ratio > 1 + noise for ratio in steps.values()),
+    )
+
+
+def _is_alike(ratio: float) -> bool:
+    return 1 / (1 + noise) <= ratio <= 1 + noise
 
 
 def _over_originals(point: Point, n: int, time: float) -> Iterator[tuple[str, str, bool]]:

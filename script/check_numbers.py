@@ -43,9 +43,20 @@ OF_PAPER = re.compile(r"\(paper[^)]*\)")
 NAME = re.compile(
     r"(?:Open MPI|MPICH) \d+(?:\.\d+)?(?: and \d+(?:\.\d+)?)?"
     r"|(?:[Ff]igure|Table|equation|decision|section|algorithm)s? \d+[a-z]?(?:\.\d+)?\b"
-    r"|two-tier"
+    r"|two-tier|at once"
 )
-WORDS = {"none": 0, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
+WORDS = {
+    "none": 0,
+    "once": 1,
+    "twice": 2,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+}
 WORDS |= {"nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "twenty": 20, "thirty": 30}
 WORDS |= {"forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 WORDS |= {"hundred": 100, "thousand": 1000, "million": 10**6}

@@ -81,6 +81,7 @@ README: Claims = {
         *cells("nbody", "faster", "two-sites", BUILDS),
         given("2"),
         all_of(*cells("nbody", "faster", "cloud", BUILDS)),
+        given("1"),
         *(of(column("nbody", "probing pays after", says="# steps")) for of in (least, most)),
         *map(negative, cells("breakdown", "saved, with overheads", ["CG", "N-body"])),
     ],

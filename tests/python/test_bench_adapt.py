@@ -55,8 +55,22 @@ def test_a_row_compares_with_the_right_file() -> None:
     (table,) = adapt.contents([part(times)])
     (row,) = table.rows
     assert row[3] == name
-    assert row[8:] == ["1.10x", "3 of 6", "3.00 s", "3.30 s", "1.10x", "<= 1.2x", "yes"]
+    assert row[11:] == ["1.10x", "3 of 6", "3.00 s", "3.30 s", "1.10x", "<= 1.2x", "yes"]
     (table,) = adapt.contents([part(times | {f"{name}, thalweg run": 3.75})])
-    assert table.rows[0][12:] == ["1.25x", "<= 1.2x", "MISSED"]
+    assert table.rows[0][15:] == ["1.25x", "<= 1.2x", "MISSED"]
     (table,) = adapt.contents([part(times | {native: 2.5})])  # faster than with the right file
-    assert table.rows[0][12:] == ["1.32x", "<= 1.2x", "MISSED"]
+    assert table.rows[0][15:] == ["1.32x", "<= 1.2x", "MISSED"]
+
+
+@pytest.mark.parametrize(
+    ("racing", "found"),
+    [(2.30, ["1.05x", "<= 1.02x", "MISSED"]), (2.24, ["1.02x", "<= 1.02x", "yes"])],
+)
+def test_a_race_may_cost_two_per_cent(racing: float, found: list[str]) -> None:
+    name = "names permuted"
+    times = {
+        native: 4.0, adapt.right: 2.0, f"{name}, no race": 2.2, f"{name}, race": racing,
+        f"{adapt.right}, thalweg run": 3.0, f"{name}, thalweg run": 3.3,
+    }  # fmt: skip
+    (table,) = adapt.contents([part(times)])
+    assert table.rows[0][8:11] == found

@@ -32,7 +32,7 @@ def part(times: dict[str, float], repetitions: int = 1) -> Part:
 @pytest.mark.parametrize(("time", "slower", "verdict"), [(1.0, "0 %", "yes"), (1.5, "50 %", "no")])
 def test_the_choice_is_held_against_the_best(time: float, slower: str, verdict: str) -> None:
     (table,) = choice.contents([part({"ring": time, "flat": 1.0, "binomial": 2.0})])
-    assert table.rows[0][-2:] == [slower, verdict]
+    assert table.rows[0][-3:] == [slower, "3 of 3", verdict]
 
 
 def test_the_bar_is_a_share_of_the_cells() -> None:
@@ -47,7 +47,18 @@ def test_the_bar_is_a_share_of_the_cells() -> None:
 def test_a_choice_without_valid_samples_counts_for_nothing() -> None:
     (table,) = choice.contents([part({"ring": 0.0, "flat": 1.0})])
     assert table.rows[0][5] == "invalid"
+    assert table.rows[0][-2:] == ["1 of 2", "not decided"]
     assert not any("bar" in note for note in table.notes)
+
+
+def test_rivals_without_valid_samples_are_not_beaten() -> None:
+    unknown = part({"ring": 1.0, "flat": 0.0, "binomial": 1.0})
+    beaten = part({"ring": 2.0, "flat": 0.0, "binomial": 1.0})
+    (table,) = choice.contents([part({"ring": 1.0}), unknown, beaten])
+    assert [row[-2:] for row in table.rows] == [
+        ["1 of 1", "yes"], ["2 of 3", "not decided"], ["2 of 3", "no"],
+    ]  # fmt: skip
+    assert "in 1 of 2 cells" in table.notes[0] and "1 of 3 cells are left out" in table.notes[0]
 
 
 def test_the_choice_comes_first_of_at_most_five() -> None:

@@ -1,5 +1,6 @@
 """The page of CMPI against MPICH2: where ranks are, what the rival does, and what is said of it."""
 
+import dataclasses
 import random
 from dataclasses import asdict
 
@@ -137,6 +138,24 @@ def test_losses_are_named() -> None:
     assert any(
         "CMPI takes 13 % less time" in note and "bcast (50 % more)" in note for note in table.notes
     )
+
+
+def test_gains_are_held_against_the_papers_course_over_sizes() -> None:
+    def said(**slower: list[float]) -> str:
+        found = [
+            dataclasses.replace(times(placement.replace("_", " "), "bcast", each), varied=size)
+            for placement, course in slower.items()
+            for size, each in zip(("1KB", "10KB", "100KB"), course, strict=True)
+        ]
+        return cmpi_gains.together(found).notes[-1]
+
+    mixed = said(block=[0.5, 0.6, 0.7], round_robin=[0.8, 0.5, 0.9], random=[0.9, 0.8, 0.7])
+    assert "in blocks it falls with the size (50, 40, 30 %)" in mixed
+    assert "in turn it is the most at 10KB (20, 50, 10 %)" in mixed
+    assert "at random it grows with the size (10, 20, 30 %): this does not hold." in mixed
+    assert said(block=[0.9, 0.8, 0.7]).endswith("this holds.")
+    other_sweep = [times("block", "bcast", 0.5, sweep="k")]
+    assert "5.2" not in cmpi_gains.together(other_sweep).notes[-1]
 
 
 def test_gains_are_over_the_rival_named() -> None:

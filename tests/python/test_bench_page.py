@@ -77,6 +77,22 @@ def test_a_page_whose_samples_are_elsewhere_is_begun_anew(
     assert "no samples of cells.md" in " ".join(capsys.readouterr().out.split())
 
 
+def test_a_page_that_is_rendered_keeps_its_machine(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measured_on() -> str:
+        return str(json.loads((results / "cells.json").read_text())["machine"])
+
+    monkeypatch.setattr(machine, "describe", lambda: {"commit": "measured"})
+    add(page(), 1, 0.5)
+    monkeypatch.setattr(machine, "describe", lambda: {"commit": "today"})
+    for _ in range(2):
+        page(render=True).finish()
+        assert "measured" in measured_on()
+    add(page(), 2, 0.5)
+    assert "today" in measured_on()
+
+
 def test_a_run_anew_begins_with_nothing() -> None:
     add(page(), 1, 0.5)
     assert page(anew=True).parts == []

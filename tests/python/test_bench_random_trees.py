@@ -79,6 +79,20 @@ def carlo(**more: object) -> Carlo:
     return Carlo(**{**usual, **more})  # type: ignore[arg-type]
 
 
+def test_gains_are_those_of_the_same_network() -> None:
+    """Medians over networks may be of different ones: here 1 and 9 s, of which the ratio is 9."""
+    rows = [(1.0, 1.0), (0.5, 9.0), (10.0, 10.0)]
+    gains = [
+        trees.Gain(3, 2, {"hlot": hlot, "mpich-g2": rival, "magpie": rival, trees.our_plan: 0.5})
+        for hlot, rival in rows
+    ]
+    table = trees.gain_of_hlot(gains)
+    (row,) = table.rows
+    assert row[3:6] == row[6:9] == ["162 %", "0 %", "1700 %"]  # of 1, 18 and 1
+    assert row[10:] == ["242 %", "0 %", "1900 %"]  # of 2, 1 and 20
+    assert "on the same network, the geometric mean" in table.notes[0]
+
+
 def test_the_page_says_whether_cmpi_is_close_to_the_best() -> None:
     samples = [carlo(), carlo(collective="gather", cmpi=0.2), carlo(segmented=True, ours=0.2)]
     parts = [Part({"carlo": each.collective}, {}, [asdict(each)], "", "") for each in samples]

@@ -137,6 +137,32 @@ def test_a_difference_within_noise_is_none(parts: list[Part]) -> None:
     assert [holds(original) for original in (1.02, 1.04)] == ["no", "yes"]
 
 
+@pytest.mark.parametrize(
+    ("changed", "found"),
+    [
+        (
+            {many(16): 1.27},
+            [("n = 8: 8.00x n = 1", "yes"), ("1.02x the best time up to it, alike", "no")],
+        ),
+        (
+            {many(16): 1.22},
+            [("n = 8: 8.00x n = 1", "yes"), ("0.98x the best time up to it, alike", "no")],
+        ),
+        ({many(16): 1.3}, [("n = 8: 8.00x n = 1", "yes"), ("1.04x the best time up to it", "yes")]),
+        (
+            {many(4): 1.27, many(16): 1.3},
+            [("n = 8: 8.00x n = 1; alike: 4 and 8", "no"), ("1.04x the best time up to it", "yes")],
+        ),
+    ],
+)
+def test_numbers_of_senders_within_noise_are_alike(
+    parts: list[Part], changed: dict[str, float], found: list[tuple[str, str]]
+) -> None:
+    of = measured(parts, "bcast", **{many(10): 1.5, many(12): 1.5, **changed})
+    rows = table(wan_page.contents([of]), "What the paper").rows
+    assert [(row[-2], row[-1]) for row in rows[:2]] == found
+
+
 def test_what_the_paper_found_is_looked_for(parts: list[Part]) -> None:
     of = measured(parts, "allreduce", **{many(10): 2.0})
     rows = table(wan_page.contents([of]), "What the paper").rows

@@ -124,6 +124,12 @@ def forge(tree: Path, file: str | Path, old: str, new: str) -> None:
     (tree / file).write_text(text.replace(old, new))
 
 
+def test_once_and_twice_are_numbers() -> None:
+    said = check_numbers.shown("It loses once, Twice in turn; calls follow each other at once.")
+    assert [each.text for each in said] == ["once", "Twice"]
+    assert check_numbers.is_rounded("Twice", 2) and not check_numbers.is_rounded("once", 2)
+
+
 def test_right_numbers_pass(tree: Path) -> None:
     assert list(faults(tree, KNOWN)) == []
 
