@@ -279,8 +279,8 @@ def verdicts(gain: Mapping[str, float]) -> list[str]:
         ("9", "8", "larger inputs gain slightly less, on 32 instances", False),
         ("8", "6", "more instances and tasks gain more", True),
         ("10b", "10a", "larger inputs gain slightly less, on faster instances", False),
-        ("11b", "11a", "larger inputs gain slightly less, on large instances", False),
         ("11a", "8", "large instances gain most (cg is up to 11 times as fast)", True),
+        ("11b", "9", "large instances gain most, with larger inputs, too", True),
     )
     return [
         f"Figure {one} beside {other}: {what}, in the paper; here {times(gain[one])} against "
