@@ -176,7 +176,9 @@ def _open_mpi(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Or
     the user's own policy says besides its mapper, such as the cores of a rank, stays in force.
     """
     policy = os.environ.get(_OPEN_MPI_POLICY, "")
-    mapper, colon, qualifiers = policy.partition(":")
+    mapper, _, rest = policy.partition(":")
+    words = rest.split(":")[2 if mapper.lower() == "ppr" else 0 :]  # ppr:N:RESOURCE is a mapper
+    qualifiers = "".join(f":{word}" for word in words if word)
     if blocks := _in_blocks(hosts, placement):
         listed = _told_to_open_mpi(blocks, file)
         remark = (
@@ -185,7 +187,7 @@ def _open_mpi(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Or
             if mapper not in ("", "slot")
             else ""
         )
-        options = ["--map-by", f"slot{colon}{qualifiers}", *listed.options]
+        options = ["--map-by", f"slot{qualifiers}", *listed.options]
         return replace(listed, options=options, remark=remark)
     binding = [] if "PRTE_MCA_hwloc_default_binding_policy" in os.environ else ["--bind-to", "none"]
     return Order(

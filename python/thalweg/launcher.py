@@ -21,9 +21,10 @@ FLAVOURS = {"openmpi": "Open MPI", "mpich": "MPICH"}
 """Libraries by ABI, each with one runtime library: MPICH includes Intel MPI."""
 
 _LAUNCHERS = {
-    "openmpi": ("mpirun.openmpi", "mpirun", "mpiexec"),
-    "mpich": ("mpiexec.mpich", "mpiexec.hydra", "mpiexec", "mpirun"),
+    "openmpi": ("mpirun", "mpiexec", "mpirun.openmpi"),
+    "mpich": ("mpiexec.hydra", "mpiexec", "mpirun", "mpiexec.mpich"),
 }
+"""The distribution's own names come last: what the user has loaded comes first."""
 LIBRARIES = {"openmpi": ("libmpi.so.40",), "mpich": ("libmpi.so.12", "libmpich.so.12")}
 """What MPI libraries' files are called, of each flavour."""
 _LIBRARY_FOLDERS = ("lib", "lib64", "lib/release")

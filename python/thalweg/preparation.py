@@ -107,12 +107,13 @@ class Preparation:
                 "another folder"
             )
         found = {"LD_PRELOAD": ":".join(filter(None, [library, os.environ.get("LD_PRELOAD", "")]))}
-        found |= {name: os.environ[name] for name in _OF_ALL_RANKS if name in os.environ}
+        # Hydra takes the word after a name for its value, and an empty one is none.
+        found |= {name: os.environ[name] for name in _OF_ALL_RANKS if os.environ.get(name)}
         if self.plan:
             found["THALWEG_PLAN"] = str(self.plan.absolute())
-            found["THALWEG_RACE"] = os.environ.get("THALWEG_RACE", "1") if race else "0"
+            found["THALWEG_RACE"] = (os.environ.get("THALWEG_RACE") or "1") if race else "0"
             if race and adapt:
-                found["THALWEG_ADAPT"] = os.environ.get("THALWEG_ADAPT", "1")
+                found["THALWEG_ADAPT"] = os.environ.get("THALWEG_ADAPT") or "1"
             from thalweg import races
 
             if raced := races.recall(self.plan):
@@ -134,7 +135,8 @@ def choose_launcher(request: Request, program: Sequence[str] = ()) -> Launcher:
     Raises UserError if there is none, or if it isn't of the library that the user named, or this
     isn't the program's.
     """
-    if request.mpi and program and launcher.flavour_of(program) not in (request.mpi, None):
+    linked = launcher.flavour_of(program) if request.mpi and program else None
+    if linked not in (request.mpi, None):
         raise UserError(
             f"--mpi {request.mpi}: {program[0]} is linked with another MPI library; leave out --mpi"
         )
@@ -146,7 +148,7 @@ def choose_launcher(request: Request, program: Sequence[str] = ()) -> Launcher:
                 "leave out one"
             )
         return named
-    if request.mpi:
+    if request.mpi and not linked:
         return launcher.find(request.mpi)
     return launcher.of_program(program) if program else launcher.default()
 
@@ -180,7 +182,7 @@ def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
     Raises UserError if something necessary is missing.
     """
     prepared = _prepare(request, program)
-    if request.bind is None:
+    if request.bind is None or switches.is_off("THALWEG"):
         return prepared
     from thalweg import run_placement
 

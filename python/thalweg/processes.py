@@ -43,7 +43,7 @@ def _descendants(pid: int) -> dict[int, int]:
 def _stat(pid: int) -> tuple[int, int] | None:
     """Returns parent and start time of a process; None if it is gone."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
         return None
     return int(fields[1]), int(fields[19])

@@ -126,12 +126,13 @@ def usual(program: Sequence[str], hosts: Sequence[str]) -> Path | None:
 
 
 def _is_over(folder: Path) -> bool:
-    """Whether the run of a record has ended, or began so long ago that it was probably killed."""
+    """Whether the run of a record has ended, or wrote nothing for so long that it was killed."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         if json.loads((folder / "run.json").read_text()).get("launch"):
             return True
     try:
-        return time.time() - folder.stat().st_mtime > LONGEST
+        newest = max(each.stat().st_mtime for each in (folder, *folder.iterdir()))
+        return time.time() - newest > LONGEST
     except OSError:
         return False
 

@@ -40,7 +40,7 @@ def test_hosts_in_their_order_need_no_file(form: str, options: list[str]) -> Non
 @pytest.mark.parametrize(
     ("policy", "option"),
     [("slot:PE=2", "slot:PE=2"), (":PE=4:OVERSUBSCRIBE", "slot:PE=4:OVERSUBSCRIBE"),
-     ("node:PE=2", "slot:PE=2")],
+     ("node:PE=2", "slot:PE=2"), ("ppr:2:node", "slot"), ("ppr:2:node:PE=4", "slot:PE=4")],
 )  # fmt: skip
 def test_the_cores_that_the_user_gives_a_rank_stay(
     monkeypatch: pytest.MonkeyPatch, policy: str, option: str
@@ -48,7 +48,7 @@ def test_the_cores_that_the_user_gives_a_rank_stay(
     monkeypatch.setenv("PRTE_MCA_rmaps_default_mapping_policy", policy)
     found = order("openmpi", HOSTS, BLOCKS, FILE)
     assert list(found.options[:2]) == ["--map-by", option]
-    assert ("isn't followed" in found.remark) == policy.startswith("node")
+    assert ("isn't followed" in found.remark) == policy.startswith(("node", "ppr"))
 
 
 def test_a_rankfile_has_no_colon_in_its_name() -> None:

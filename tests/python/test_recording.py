@@ -116,6 +116,7 @@ def test_records_of_runs_that_go_on_stay_until_they_are_old(
     assert set(found) == set(kept(tmp_path))
     os.utime(found[0], (0, 0))
     (found[1] / "run.json").write_text("{")
+    os.utime(found[1], (0, 0))  # made long ago, and written into since
     assert recording.usual(["./app"], ["a"])
     assert set(kept(tmp_path)) & set(found) == set(found[1:])
 

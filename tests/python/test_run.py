@@ -357,6 +357,13 @@ def test_off_measures_plans_and_records_nothing(
     monkeypatch.setenv("THALWEG", "off")
     assert main(["run", "-n", "2", "-H", "a,b", "--launcher", str(launcher), "./app"]) == 7
     assert "LD_PRELOAD" not in launcher.with_name("arguments").read_text()
+    before = own_cache / "before"
+    before.mkdir()
+    (before / "run.json").write_text("{}")
+    words = ["-H", "a,b", "--launcher", str(launcher), "--record", str(before), "--watch"]
+    assert main(["run", *words, "./app"]) == 7
+    assert (before / "run.json").read_text() == "{}"
+    (before / "run.json").unlink()
     assert "THALWEG is off: nothing is measured" in " ".join(capfd.readouterr().err.split())
     assert not list(own_cache.rglob("run.json"))
 

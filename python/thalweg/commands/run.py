@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from thalweg import console, run_summary
+from thalweg import console, run_summary, switches
 from thalweg.caution import Caution, check_threshold
 from thalweg.errors import UserError
 from thalweg.files import make_output_folder, temporary_folder, write_error
@@ -106,7 +106,8 @@ def command(
             has_plan=plan is not None,
         )
     _check_events(events)
-    wanted = _wanted_folder(record, no_record, None if trace else events)
+    is_off = switches.is_off("THALWEG")
+    wanted = None if is_off else _wanted_folder(record, no_record, None if trace else events)
     if ":" in program:
         raise UserError(
             "a run has one program: ':' joins several; start them by mpirun with what `thalweg "
@@ -122,7 +123,9 @@ def command(
     if trace:
         make_output_folder(trace, f"trace folder {trace}", run_summary.FILE)
     always = events is not None or watch
-    recording = None if no_record else begin_recording(wanted, prepared, program, always=always)
+    recording = (
+        None if no_record or is_off else begin_recording(wanted, prepared, program, always=always)
+    )
     with temporary_folder() as folder:
         others = [each for each in (recording and recording.folder, trace) if each]
         own_file = _own_summary(folder, others, prepared.placement[0])
