@@ -40,7 +40,8 @@ subject = Subject(
     (
         *sources.run_on_lab,
         *(f"python/thalweg/{name}.py" for name in (
-            "cli", "commands/run", "preparation", "knowledge", "planning", "probe", "wisdom",
+            "cli", "commands/run", "preparation", "knowledge", "verification", "planning", "probe",
+            "wisdom",
         )),
         "bench/startup.cpp", "bench/startup.py",
     ),

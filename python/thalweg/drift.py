@@ -164,10 +164,9 @@ def _through(
 ) -> dict[Cause, list[tuple[int, int]]]:
     """Returns the measured pairs that each cause is about, in the order of the causes."""
     by_sender: dict[int, list[tuple[int, int]]] = {}
-    for pair in measured:
-        by_sender.setdefault(pair[0], []).append(pair)
     by_receiver: dict[int, list[tuple[int, int]]] = {}
     for pair in measured:
+        by_sender.setdefault(pair[0], []).append(pair)
         by_receiver.setdefault(pair[1], []).append(pair)
 
     def pairs(cause: Cause) -> list[tuple[int, int]]:

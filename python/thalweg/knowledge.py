@@ -10,13 +10,24 @@ is wanted, a sure forecast stands for it. A file that the user gives is never ch
 
 import contextlib
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from thalweg import console, drift, host_names, inputs, paths, probe, sampling, suspicion, weather
+from thalweg import (
+    console,
+    drift,
+    host_names,
+    inputs,
+    paths,
+    probe,
+    sampling,
+    suspicion,
+    verification,
+    weather,
+)
 from thalweg import network as networks
 from thalweg.caution import USUAL, Caution
 from thalweg.errors import UserError
@@ -25,25 +36,19 @@ from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.network import Network
 from thalweg.record import Run
-from thalweg.weather import Entry, Pair
+from thalweg.weather import Entry
 
-FRESH = 3600.0
-"""Seconds for which a network counts as known after anything of it was measured."""
 QUICK = 0.5
 """Seconds of the network's own time that the measurement of hosts never seen may take."""
 QUICK_START = 1.0
 """About how many seconds that delays a start, with the start of its ranks."""
 QUICKLY = ", quickly"
 """The end of `measured_with` in the file of such a network."""
-FEWEST = 3
-"""Fewest pairs that tell whether a network fits."""
 MOST_WHOLE = 8192
 """Most hosts of a network that has values of all pairs: most_hosts_in_matrices of
 src/network/host_classes.hpp. Of larger ones the part of the listed hosts is verified."""
 INSTEAD = "`--verify off` takes it as it is, `thalweg probe` measures anew"
 PLANNING_ANEW = f"planning for what the hosts have: {INSTEAD}"
-ANOTHER = 0.5
-"""The share of pairs that don't fit beyond which a network isn't calibrated but measured anew."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +61,6 @@ class Known:
 
 class _MustMeasureError(Exception):
     """Something is to be measured, which other runs might be doing now."""
-
-
-@dataclass(frozen=True)
-class _Start:
-    """How ranks of a sample are started."""
-
-    launcher: Launcher
-    listed: Mapping[str, str]
-    """How the user calls the hosts of the network."""
 
 
 def network(hosts: Sequence[Host], launcher: Launcher, caution: Caution = USUAL) -> Known:
@@ -134,11 +130,11 @@ def _verified(
     except UserError as error:
         return _measure_instead(path, hosts, launcher, caution, str(error), alone=alone)
     try:
-        start = _Start(launcher, _listed(net, hosts))
+        start = verification.Start(launcher, verification.listed(net, hosts))
     except UserError:
         why = f"{path} has other hosts than those that are listed"
         return _measure_instead(path, hosts, launcher, caution, why, alone=alone)
-    wanted = [] if caution.verify == "off" else _to_sample(net, caution)
+    wanted = [] if caution.verify == "off" else verification.to_sample(net, caution)
     if not alone and (wanted or launcher.flavour not in net.message_costs):
         raise _MustMeasureError
     when = net.measured_at or "an unknown time"
@@ -149,15 +145,15 @@ def _verified(
     else:
         console.note(f"using the network measured at {when} ({path}; delete it to measure anew)")
     known = Known(path, quick=net.measured_with.endswith(QUICKLY))
-    found = _sample(net, wanted, start) if wanted else None
+    found = verification.sample(net, wanted, start) if wanted else None
     if not found and (wanted or caution.verify == "off"):
         return _as_forecast(known, net, caution)
     if not found or not (off := drift.misfits(net, found, caution.threshold)):
         return known
-    if _is_another(net, off, found):
+    if verification.is_another(net, sampling.telling_pairs(net), off, found):
         console.note(drift.in_words(off, path))
         return _measure_quickly(path, hosts, launcher, caution)
-    _calibrate(path, net, _with_others(net, found, off, start), caution)
+    _calibrate(path, net, verification.with_others(net, found, off, start), caution)
     return known
 
 
@@ -174,12 +170,6 @@ def _measure_instead(
         raise _MustMeasureError
     console.note(f"{why}; the network is measured anew")
     return _measure(path, hosts, launcher, caution)
-
-
-def _listed(net: Network, hosts: Sequence[Host]) -> dict[str, str]:
-    """Returns how the user calls the network's hosts. Raises UserError for an unknown one."""
-    names = [host.name for host in hosts]
-    return dict(zip(inputs.own_names(net, names), names, strict=True))
 
 
 def _measure(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution) -> Known:
@@ -267,7 +257,7 @@ def _verified_file(
         return known
     net = inputs.network(path)
     try:
-        start = _Start(launcher, _listed(net, hosts))
+        start = verification.Start(launcher, verification.listed(net, hosts))
     except UserError:  # whoever looks for the hosts in it says what is wrong
         return known
     names = list(start.listed)
@@ -277,17 +267,19 @@ def _verified_file(
         console.note(f"the network isn't verified: more than {MOST_WHOLE} hosts are listed")
         return known
     if len(net.hosts) > MOST_WHOLE:
-        net = sampling.part(net, sorted(_places(net, names)))
+        net = sampling.part(net, sorted(verification.host_places(net, names)))
     copy = paths.network([*names, str(path.absolute())])
+    telling = sampling.telling_pairs(net, among=verification.host_places(net, names))
     is_new = False
-    if not (found := _heard(net, names, caution)):
+    if not (found := verification.heard(net, telling, names, caution)):
         with _one_at_a_time(copy):
-            if not (found := _heard(net, names, caution)):
+            if not (found := verification.heard(net, telling, names, caution)):
                 is_new = True
-                found = _sample(net, _longest_ago(net, names), start, names)
+                first = sampling.longest_ago(net, telling, weather.load(names, recent=True))
+                found = verification.sample(net, first, start, names)
     if not found or not (off := drift.misfits(net, found, caution.threshold)):
         return known
-    if _is_another(net, off, found, names):
+    if verification.is_another(net, telling, off, found):
         console.note(f"{drift.in_words(off, path)}; {PLANNING_ANEW}")
         return network(hosts, launcher, caution)
     console.note(f"{drift.in_words(off, path)}; planning for a calibrated copy: {INSTEAD}")
@@ -295,76 +287,8 @@ def _verified_file(
     if before and not drift.misfits(before, found, caution.threshold):
         return Known(copy)
     if is_new:
-        found = _with_others(net, found, off, start, names)
+        found = verification.with_others(net, found, off, start, names)
     return _calibrated_copy(known, copy, net, found, caution)
-
-
-def _heard(net: Network, names: Sequence[str], caution: Caution) -> Entry | None:
-    """Returns what is known of a network since it was measured, of the last hour at most; None if
-    of too few telling pairs."""
-    if caution.verify == "always":
-        return None
-    since = max(_measured_at(net), time.time() - FRESH)
-    found = drift.known(weather.load(names, recent=True).since(since), since)
-    telling = sampling.telling_pairs(net, among=_places(net, names))
-    # Two hosts have one such pair.
-    enough = min(FEWEST, len(telling))
-    return found if len(_names(net, telling) & {*found.bandwidth}) >= enough else None
-
-
-def _is_another(
-    net: Network, off: Sequence[drift.Misfit], found: Entry, hosts: Sequence[str] | None = None
-) -> bool:
-    """Whether so little of a network is as it was found that it must be another one's.
-
-    Only telling pairs count: others are looked at because they are suspected.
-    """
-    among = None if hosts is None else _places(net, hosts)
-    telling = {
-        (net.hosts[a].name, net.hosts[b].name) for a, b in sampling.telling_pairs(net, among=among)
-    }
-    looked_at = telling & {*found.latency, *found.bandwidth}
-    wrong = telling & {misfit.pair for misfit in off}
-    return len(looked_at) >= FEWEST and len(wrong) > ANOTHER * len(looked_at)
-
-
-def _places(net: Network, hosts: Iterable[str]) -> set[int]:
-    place = {host.name: at for at, host in enumerate(net.hosts)}
-    return {place[name] for name in hosts}
-
-
-def _measured_at(net: Network) -> float:
-    """Returns when a network was measured, in seconds since 1970; 0 if that isn't known, or in the
-    future by this machine's clock."""
-    at = weather.seconds(net.measured_at, lambda: 0.0)
-    return at if at <= time.time() + weather.AHEAD else 0.0
-
-
-def _to_sample(net: Network, caution: Caution) -> list[tuple[int, int]]:
-    """Returns pairs that the forecast lets suspect, and telling ones if none was measured for long.
-
-    Run records don't count for that: by them only what became twice as slow is suspected.
-    """
-    since = _measured_at(net)
-    history = weather.load([host.name for host in net.hosts], recent=True)
-    later = history.since(since)
-    suspicious = suspicion.suspicious(net, later, caution.threshold)
-    telling = sampling.telling_pairs(net)
-    names = _names(net, telling)
-    last = max([since, *(entry.at for entry in later.entries if names & {*entry.bandwidth})])
-    if caution.verify == "always" or time.time() - last > FRESH:
-        suspicious += sampling.longest_ago(net, telling, later)
-    return list(dict.fromkeys(suspicious))[: sampling.TELLING]
-
-
-def _longest_ago(net: Network, names: Sequence[str]) -> list[tuple[int, int]]:
-    """Returns the telling pairs between some hosts, the one first that was measured longest ago."""
-    telling = sampling.telling_pairs(net, among=_places(net, names))
-    return sampling.longest_ago(net, telling, weather.load(names, recent=True))
-
-
-def _names(net: Network, pairs: Iterable[tuple[int, int]]) -> set[Pair]:
-    return {(net.hosts[a].name, net.hosts[b].name) for a, b in pairs}
 
 
 def _as_forecast(known: Known, net: Network, caution: Caution) -> Known:
@@ -374,7 +298,7 @@ def _as_forecast(known: Known, net: Network, caution: Caution) -> Known:
     forecast contradicts it, too, so that plans for it are found again.
     """
     path, names = known.network, [host.name for host in net.hosts]
-    later = weather.load(names, recent=True).since(_measured_at(net))
+    later = weather.load(names, recent=True).since(verification.measured_at(net))
     expected = suspicion.sure(net, later, caution.threshold)
     if not drift.misfits(net, expected, caution.threshold):
         return known
@@ -411,25 +335,6 @@ def _newer(copy: Path, path: Path) -> Network | None:
     return None
 
 
-def _with_others(
-    net: Network,
-    found: Entry,
-    off: Sequence[drift.Misfit],
-    start: _Start,
-    hosts: Sequence[str] | None = None,
-) -> Entry:
-    """Returns what was found, and of pairs that tell how far what doesn't fit goes."""
-    place = {host.name: at for at, host in enumerate(net.hosts)}
-    among = None if hosts is None else _places(net, hosts)
-    around = sampling.around(net, [(place[m.pair[0]], place[m.pair[1]]) for m in off], among)
-    if not (more := _sample(net, around, start, hosts)):
-        return found
-    return Entry(
-        more.at, "sample",
-        {**found.latency, **more.latency}, {**found.bandwidth, **more.bandwidth},
-    )  # fmt: skip
-
-
 def _calibrate(
     path: Path,
     net: Network,
@@ -444,34 +349,6 @@ def _calibrate(
         path.parent.mkdir(parents=True, exist_ok=True)
         networks.write(result, path)
     console.note(f"{said}: {'; '.join(lines)}")
-
-
-def _sample(
-    net: Network,
-    pairs: Collection[tuple[int, int]],
-    start: _Start,
-    hosts: Sequence[str] | None = None,
-) -> Entry | None:
-    """Samples pairs, and says for how many there was no time. None, with a note, if that isn't
-    possible: the run goes on without.
-
-    Raises probe.OtherHostsError.
-    """
-    if not pairs:
-        return None
-    try:
-        found = sampling.sample(net, pairs, start.launcher, hosts=hosts, listed=start.listed)
-    except probe.OtherHostsError:
-        raise
-    except UserError as error:
-        console.note(f"the network isn't verified: {error}")
-        return None
-    if missing := len(pairs) - len(found.bandwidth):
-        console.note(
-            f"the bandwidth of {missing} of {len(pairs)} sampled pairs isn't verified: the sample "
-            "had no time for it; the next one begins with them"
-        )
-    return found
 
 
 def learn(run: Run, hosts: Iterable[str]) -> None:

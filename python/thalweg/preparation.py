@@ -67,6 +67,8 @@ class Preparation:
     themselves."""
     cores: "Sequence[Core]" = ()
     """The core of each rank; none: the launcher binds ranks as it usually does."""
+    is_off: bool = False
+    """Whether the user has switched everything off."""
 
     @property
     def ranks(self) -> int:
@@ -182,7 +184,7 @@ def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
     Raises UserError if something necessary is missing.
     """
     prepared = _prepare(request, program)
-    if request.bind is None or switches.is_off("THALWEG"):
+    if request.bind is None or prepared.is_off:
         return prepared
     from thalweg import run_placement
 
@@ -241,7 +243,7 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
     names = hosts.placement(listed, ranks)
     if switches.is_off("THALWEG"):
         console.note("THALWEG is off: nothing is measured, planned, placed or recorded")
-        return Preparation(chosen, listed, names, request.network, None)
+        return Preparation(chosen, listed, names, request.network, None, is_off=True)
     if request.plan:
         from thalweg import planning
 

@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -20,11 +19,7 @@ namespace {
 /// Prints a quantity that may be out of its range.
 template <class Quantity>
 std::string number(Quantity value) {
-  if (std::isnan(value.value())) return "not a number";
-  if (std::abs(value.value()) < 1e20 || std::isinf(value.value())) return units::to_text(value);
-  std::ostringstream text; // units::to_text() writes all digits
-  text << value.value();
-  return text.str();
+  return std::isnan(value.value()) ? "not a number" : units::to_text(value);
 }
 
 /// Limits of what can be meant: beyond them, sums and differences have no digits left.

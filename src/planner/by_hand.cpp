@@ -3,7 +3,6 @@
 #include "planner/judge.hpp"
 #include "planner/native.hpp"
 #include "planner/unknown_sizes.hpp"
-#include "schedule/verify.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -45,11 +44,7 @@ Entry make_entry(Problem problem, const Parameters& tree, Size high, const PlanO
   entry.min_size = problem.collective.size;
   entry.native = false;
   entry.skeleton = algorithms::make_skeleton(algorithms::find("tree"), problem, tree);
-  Skeleton segment = entry.skeleton;
-  segment.segment_size = 0;
-  if (can_be_expanded(problem, segment, most_replayed))
-    schedule::verify(problem.collective,
-                     algorithms::expand(kind, entry.skeleton, problem.collective.size));
+  replay(problem, entry.skeleton);
   simulator::SimulationOptions simulation;
   simulation.window = options.window;
   simulation.max_messages = 16000;

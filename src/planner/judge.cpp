@@ -1,5 +1,6 @@
 #include "planner/judge.hpp"
 
+#include "schedule/verify.hpp"
 #include "simulator/call_sequence.hpp"
 #include "simulator/estimate.hpp"
 
@@ -13,6 +14,8 @@ namespace {
 /// The most chunks that the messages of an expanded segment may carry: to follow where they go
 /// takes about a hundred bytes for each.
 constexpr std::int64_t most_expanded_chunks = std::int64_t{1} << 24;
+/// The most messages of a segment that is replayed.
+constexpr std::int64_t most_replayed = 2'000'000;
 
 } // namespace
 
@@ -48,6 +51,17 @@ bool carries_too_much(const Problem& problem, const Skeleton& skeleton) {
 bool can_be_expanded(const Problem& problem, const Skeleton& skeleton, std::int64_t messages) {
   return !simulator::carries_more_chunks(problem, skeleton, most_expanded_chunks) &&
          simulator::simulated_messages(problem, skeleton, {}) <= messages;
+}
+
+/// A list of transfers was replayed when it was made, so it can be replayed again.
+bool replay(const Problem& problem, const Skeleton& skeleton) {
+  Skeleton segment = skeleton;
+  segment.segment_size = 0;
+  const bool is_listed = !skeleton.transfers.empty();
+  if (!is_listed && !can_be_expanded(problem, segment, most_replayed)) return false;
+  const collective::Collective& wanted = problem.collective;
+  schedule::verify(wanted, algorithms::expand(wanted.kind, skeleton, wanted.size));
+  return true;
 }
 
 bool is_too_large(const Problem& problem, const Skeleton& skeleton,

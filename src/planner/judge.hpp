@@ -62,12 +62,13 @@ simulation(const PlanOptions& options, const Limits& limits, simulator::Fidelity
                                                       const Limits& limits);
 /// Whether a segment's messages carry more chunks together than can be simulated.
 [[nodiscard]] bool carries_too_much(const Problem& problem, const Skeleton& skeleton);
-/// The most messages of a segment that is replayed.
-inline constexpr std::int64_t most_replayed = 2'000'000;
 /// Whether a schedule can be expanded and followed as a whole: it has at most so many messages,
 /// which don't carry so many chunks that it would take gigabytes. Needs little memory itself.
 [[nodiscard]] bool can_be_expanded(const Problem& problem, const Skeleton& skeleton,
                                    std::int64_t messages);
+/// Replays a skeleton's schedule, and throws as schedule::verify() does. Returns whether it did:
+/// one that is too large is vouched for by tests of its algorithm.
+bool replay(const Problem& problem, const Skeleton& skeleton);
 /// Whether simulating the skeleton takes more work than the preset allows.
 [[nodiscard]] bool is_too_large(const Problem& problem, const Skeleton& skeleton,
                                 const simulator::SimulationOptions& simulation,

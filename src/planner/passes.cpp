@@ -4,7 +4,6 @@
 #include "planner/native_algorithm.hpp"
 #include "planner/parallel.hpp"
 #include "planner/search.hpp"
-#include "schedule/verify.hpp"
 
 #include <algorithm>
 #include <array>
@@ -369,19 +368,9 @@ void Passes::explain() {
   candidates.insert(std::find_if(candidates.begin(), candidates.end(), later), native);
 }
 
-/// Tests vouch for an algorithm whose schedule is too large. A list of transfers was replayed when
-/// it was made, so it can be replayed again.
 void Passes::verify() {
   Plan& plan = _explanation.plan;
-  if (plan.algorithm == native_name) return;
-  Skeleton segment = plan.skeleton;
-  segment.segment_size = 0;
-  const bool is_listed = !plan.skeleton.transfers.empty();
-  if (is_listed || can_be_expanded(_problem, segment, most_replayed))
-    schedule::verify(
-        _problem.collective,
-        algorithms::expand(_problem.collective.kind, plan.skeleton, _problem.collective.size));
-  else
+  if (plan.algorithm != native_name && !replay(_problem, plan.skeleton))
     plan.reason += "; its schedule is too large to be verified";
 }
 

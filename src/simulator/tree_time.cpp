@@ -25,7 +25,7 @@ TreeTime::TreeTime(const Problem& problem, const SimulationOptions& options)
       _cost(problem.cost), _window(schedule::Pipeline().window_within(options.window)),
       _down(collective::begins_at_root(_collective.kind)),
       _blocks(collective::root_has_blocks(_collective.kind)), _skip_empty(_collective.total() > 0),
-      _hosts(problem.network.hosts.size()), _trunks(problem.network),
+      _hosts(problem.network.hosts.size()), _trunks(algorithms::trunk_sets(problem)),
       _tree({.down = _down, .combines = !_down && !_blocks}, _collective.ranks) {
   if (!collective::is_rooted(_collective.kind))
     throw std::invalid_argument("a " + std::string(collective::to_text(_collective.kind)) +
@@ -195,7 +195,7 @@ void TreeTime::flow(Rank id, double now) {
       left = std::max(left, serve(port, message.bytes, start));
     }
     left = std::max(left, start + message.bytes / bandwidth);
-    for (const std::int32_t each : _trunks.between(message.from_host, message.to_host))
+    for (const std::int32_t each : _trunks->between(message.from_host, message.to_host))
       if (const std::size_t trunk = 3 * _hosts + index(each); is_limited(trunk))
         left = std::max(left, serve(trunk, message.bytes, start));
   } else {

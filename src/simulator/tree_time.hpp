@@ -1,13 +1,14 @@
 #pragma once
 
+#include "algorithms/cache.hpp"
 #include "execution/executor.hpp"
-#include "network/host_classes.hpp"
 #include "simulator/event_queue.hpp"
 #include "simulator/simulator.hpp"
 #include "simulator/tree_operations.hpp"
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -110,7 +111,7 @@ private:
   bool _one_arrival;
   std::size_t _hosts;
   std::vector<Port> _ports; ///< egress, ingress and CPU of the hosts, then trunks: as Ports
-  network::TrunkSets _trunks;
+  std::shared_ptr<const network::TrunkSets> _trunks;
 
   TreeOperations _tree;
   std::vector<Message> _messages;

@@ -103,7 +103,10 @@ std::string three_digits(double value) {
   std::array<char, 64> text{};
   auto end = std::to_chars(text.begin(), text.end(), value, std::chars_format::scientific, 2).ptr;
   std::from_chars(text.begin(), end, value);
-  end = std::to_chars(text.begin(), text.end(), value, std::chars_format::fixed).ptr;
+  // More digits would tell nothing, and might not fit.
+  const auto format =
+      std::abs(value) < 1e15 ? std::chars_format::fixed : std::chars_format::scientific;
+  end = std::to_chars(text.begin(), text.end(), value, format).ptr;
   return {text.begin(), end};
 }
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from thalweg import console, run_summary, switches
+from thalweg import console, run_summary
 from thalweg.caution import Caution, check_threshold
 from thalweg.errors import UserError
 from thalweg.files import make_output_folder, temporary_folder, write_error
@@ -106,8 +106,7 @@ def command(
             has_plan=plan is not None,
         )
     _check_events(events)
-    is_off = switches.is_off("THALWEG")
-    wanted = None if is_off else _wanted_folder(record, no_record, None if trace else events)
+    wanted = _wanted_folder(record, no_record, None if trace else events)
     if ":" in program:
         raise UserError(
             "a run has one program: ':' joins several; start them by mpirun with what `thalweg "
@@ -123,9 +122,7 @@ def command(
     if trace:
         make_output_folder(trace, f"trace folder {trace}", run_summary.FILE)
     always = events is not None or watch
-    recording = (
-        None if no_record or is_off else begin_recording(wanted, prepared, program, always=always)
-    )
+    recording = None if no_record else begin_recording(wanted, prepared, program, always=always)
     with temporary_folder() as folder:
         others = [each for each in (recording and recording.folder, trace) if each]
         own_file = _own_summary(folder, others, prepared.placement[0])
@@ -311,7 +308,7 @@ def begin_recording(
     None, with a note, if the cache has no place for it. Raises UserError if the folder hasn't.
     """
     usual_one = folder is None
-    if usual_one and not (prepared.plan or always):
+    if prepared.is_off or (usual_one and not (prepared.plan or always)):
         return None
     from thalweg.recording import Recording, usual
 

@@ -1,0 +1,151 @@
+"""Whether a network still holds: what was heard of it, and samples of a few telling pairs.
+
+A sample is taken only if nothing was measured of the telling pairs for an hour, or if run records
+or forecasts show a link that became slow.
+"""
+
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from thalweg import console, drift, inputs, probe, sampling, suspicion, weather
+from thalweg.caution import Caution
+from thalweg.errors import UserError
+from thalweg.hosts import Host
+from thalweg.launcher import Launcher
+from thalweg.network import Network
+from thalweg.weather import Entry, Pair
+
+FRESH = 3600.0
+"""Seconds for which a network counts as known after anything of it was measured."""
+FEWEST = 3
+"""Fewest pairs that tell whether a network fits."""
+ANOTHER = 0.5
+"""The share of pairs that don't fit beyond which a network isn't calibrated but measured anew."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """How ranks of a sample are started."""
+
+    launcher: Launcher
+    listed: Mapping[str, str]
+    """How the user calls the hosts of the network."""
+
+
+def listed(net: Network, hosts: Sequence[Host]) -> dict[str, str]:
+    """Returns how the user calls the network's hosts. Raises UserError for an unknown one."""
+    names = [host.name for host in hosts]
+    return dict(zip(inputs.own_names(net, names), names, strict=True))
+
+
+def heard(
+    net: Network, telling: Sequence[tuple[int, int]], hosts: Iterable[str], caution: Caution
+) -> Entry | None:
+    """Returns what is known of a network since it was measured, of the last hour at most; None if
+    of too few telling pairs.
+
+    `hosts`: those whose history it is.
+    """
+    if caution.verify == "always":
+        return None
+    since = max(measured_at(net), time.time() - FRESH)
+    found = drift.known(weather.load(hosts, recent=True).since(since), since)
+    # Two hosts have one such pair.
+    enough = min(FEWEST, len(telling))
+    return found if len(names_of(net, telling) & {*found.bandwidth}) >= enough else None
+
+
+def is_another(
+    net: Network, telling: Sequence[tuple[int, int]], off: Sequence[drift.Misfit], found: Entry
+) -> bool:
+    """Whether so little of a network is as it was found that it must be another one's.
+
+    Only telling pairs count: others are looked at because they are suspected.
+    """
+    names = names_of(net, telling)
+    looked_at = names & {*found.latency, *found.bandwidth}
+    wrong = names & {misfit.pair for misfit in off}
+    return len(looked_at) >= FEWEST and len(wrong) > ANOTHER * len(looked_at)
+
+
+def host_places(net: Network, hosts: Iterable[str]) -> set[int]:
+    """Returns the numbers of some hosts, by their names in the network."""
+    place = {host.name: at for at, host in enumerate(net.hosts)}
+    return {place[name] for name in hosts}
+
+
+def measured_at(net: Network) -> float:
+    """Returns when a network was measured, in seconds since 1970; 0 if that isn't known, or in the
+    future by this machine's clock."""
+    at = weather.seconds(net.measured_at, lambda: 0.0)
+    return at if at <= time.time() + weather.AHEAD else 0.0
+
+
+def to_sample(net: Network, caution: Caution) -> list[tuple[int, int]]:
+    """Returns pairs that the forecast lets suspect, and telling ones if none was measured for long.
+
+    Run records don't count for that: by them only what became twice as slow is suspected.
+    """
+    since = measured_at(net)
+    history = weather.load([host.name for host in net.hosts], recent=True)
+    later = history.since(since)
+    suspicious = suspicion.suspicious(net, later, caution.threshold)
+    telling = sampling.telling_pairs(net)
+    names = names_of(net, telling)
+    last = max([since, *(entry.at for entry in later.entries if names & {*entry.bandwidth})])
+    if caution.verify == "always" or time.time() - last > FRESH:
+        suspicious += sampling.longest_ago(net, telling, later)
+    return list(dict.fromkeys(suspicious))[: sampling.TELLING]
+
+
+def names_of(net: Network, pairs: Iterable[tuple[int, int]]) -> set[Pair]:
+    """Returns pairs of hosts by their names."""
+    return {(net.hosts[a].name, net.hosts[b].name) for a, b in pairs}
+
+
+def with_others(
+    net: Network,
+    found: Entry,
+    off: Sequence[drift.Misfit],
+    start: Start,
+    hosts: Sequence[str] | None = None,
+) -> Entry:
+    """Returns what was found, and of pairs that tell how far what doesn't fit goes."""
+    place = {host.name: at for at, host in enumerate(net.hosts)}
+    among = None if hosts is None else host_places(net, hosts)
+    around = sampling.around(net, [(place[m.pair[0]], place[m.pair[1]]) for m in off], among)
+    if not (more := sample(net, around, start, hosts)):
+        return found
+    return Entry(
+        more.at, "sample",
+        {**found.latency, **more.latency}, {**found.bandwidth, **more.bandwidth},
+    )  # fmt: skip
+
+
+def sample(
+    net: Network,
+    pairs: Collection[tuple[int, int]],
+    start: Start,
+    hosts: Sequence[str] | None = None,
+) -> Entry | None:
+    """Samples pairs, and says for how many there was no time. None, with a note, if that isn't
+    possible: the run goes on without.
+
+    Raises probe.OtherHostsError.
+    """
+    if not pairs:
+        return None
+    try:
+        found = sampling.sample(net, pairs, start.launcher, hosts=hosts, listed=start.listed)
+    except probe.OtherHostsError:
+        raise
+    except UserError as error:
+        console.note(f"the network isn't verified: {error}")
+        return None
+    if missing := len(pairs) - len(found.bandwidth):
+        console.note(
+            f"the bandwidth of {missing} of {len(pairs)} sampled pairs isn't verified: the sample "
+            "had no time for it; the next one begins with them"
+        )
+    return found
