@@ -260,14 +260,15 @@ void bind_planner(nb::module_& module) {
   m.def(
       "put_tree",
       [](const Table& table, const Network& network, Kind kind, const algorithms::Parameters& tree,
-         Size low, Size high, const PlanOptions& options) {
+         Size low, Size high, const PlanOptions& options, std::optional<collective::Rank> root) {
         algorithms::validate(network, table.placement);
         check_sizes(table.placement, {kind}, high);
         Table changed = table;
-        put_tree(changed, network, kind, tree, low, high, options);
+        put_tree(changed, network, kind, tree, low, high, options, root);
         return changed;
       },
-      "table"_a, "network"_a, "kind"_a, "tree"_a, "low"_a, "high"_a, "options"_a);
+      "table"_a, "network"_a, "kind"_a, "tree"_a, "low"_a, "high"_a, "options"_a,
+      "root"_a = nb::none());
   m.def(
       "quick_table",
       [](const Network& network, const Placement& placement, const PlanOptions& options) {

@@ -28,7 +28,7 @@ def needed(kind, ranks, root, rank, block):
 def check(file):
     """Raises AssertionError naming the error."""
     asked = file["collective"]
-    kind, ranks, root = asked["kind"], asked["ranks"], asked["root"]
+    kind, ranks, root = asked["kind"], asked["ranks"], asked.get("root", 0)
     blocks = ranks ** BLOCKS.get(kind, 0)
     parts, rest = divmod(file["chunks"], blocks)
     assert rest == 0 and parts > 0, "the chunks don't divide into the blocks"
@@ -46,21 +46,31 @@ def check(file):
     last = (-1, 0, 0)
     for step, transfers in itertools.groupby(file["transfers"], lambda each: each["step"]):
         arriving = []  # read first: all transfers of a step see the state before it
+        written = {}  # place -> whether a copy goes there
         for t in transfers:
             assert last <= (step, t["from"], t["to"]), f"{t} is out of order"
             last = (step, t["from"], t["to"])
-            for first, count, stride in t["what"]:
+            is_copy = t.get("how", "copy") == "copy"
+            for first, count, stride in ((*each, 1, 1)[:3] for each in t["what"]):
                 for chunk in range(first, first + count * stride, stride):
                     found = held.get(place(t["from"], t.get("src", 0), chunk))
                     assert found and found[0] == chunk, f"{t}: the sender lacks chunk {chunk}"
                     to = place(t["to"], t.get("dst", 0), chunk)
-                    arriving.append((t["how"] != "copy", t["how"], to, found, t))
-        for _, how, to, (chunk, incoming, text), t in sorted(arriving, key=lambda each: each[0]):
-            if how != "copy":
+                    assert to not in written or not (is_copy or written[to]), (
+                        f"{t}: a copy of chunk {chunk} meets other data"
+                    )
+                    written[to] = is_copy
+                    arriving.append((to, found, t))
+        for to, (chunk, incoming, text), t in arriving:
+            if not written[to]:
                 assert to in held, f"{t}: nothing to combine chunk {chunk} with"
                 _, present, other = held[to]
                 assert kind == "barrier" or not incoming & present, f"{t}: combined twice"
-                text = hash((text, other) if how == "combine_left" else (other, text))
+                left = t["how"] == "combine_left"
+                assert kind == "barrier" or (min(incoming) < min(present)) == left, (
+                    f"{t}: chunk {chunk} is combined in the wrong order"
+                )
+                text = hash((text, other) if left else (other, text))
                 incoming |= present
             held[to] = (chunk, incoming, text)
     for chunk in range(file["chunks"]):

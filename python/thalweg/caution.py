@@ -19,7 +19,8 @@ class Caution:
     verify: Verify = "auto"
     threshold: float = THRESHOLD
     start: Start = "quick"
-    """How hosts that were never seen are measured: in about a second, or fully."""
+    """How hosts that were never seen are measured: in about a second, or fully. With "full" plans
+    are thorough, too, however long a program is known to run."""
 
 
 USUAL = Caution()

@@ -64,7 +64,11 @@ VerifyNetwork = Annotated[
 ]
 StartMeasured = Annotated[
     Literal["quick", "full"],
-    typer.Option("--start", help="Measure hosts that were never seen in about a second, or fully."),
+    typer.Option(
+        "--start",
+        help="Measure hosts that were never seen in about a second, and plan quickly for programs "
+        "that may be short; or do both fully.",
+    ),
 ]
 Recalibrate = Annotated[
     str, typer.Option(help="How far off a network may be before it is calibrated anew.")

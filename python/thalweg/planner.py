@@ -110,12 +110,14 @@ def put_tree(
     tree: Parameters,
     sizes: tuple[int, int],
     options: Options | None = None,
+    root: int | None = None,
 ) -> Table:
-    """Puts a declared tree (trees.read) into a table, for messages from sizes[0] to below sizes[1].
+    """Puts a declared tree (trees.read) into a table, for messages from sizes[0] to below sizes[1],
+    of one root or of all.
 
     Raises UserError if the tree doesn't fit the placement, or can't do the collective.
     """
-    return _core.put_tree(table, network, kind, tree, *sizes, options or Options())
+    return _core.put_tree(table, network, kind, tree, *sizes, options or Options(), root)
 
 
 @user_errors()

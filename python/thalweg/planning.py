@@ -42,7 +42,8 @@ PLAN_DAYS = 60
 
 def choose(
     net: Network, listed: Sequence[Host], usual: Sequence[str], launcher: Launcher,
-    program: Sequence[str], matrix: Path | None, *, bound: bool = False, quick: bool = False,
+    program: Sequence[str], matrix: Path | None, *, bound: bool = False,
+    quick: bool | None = None,
 ) -> Choice | None:  # fmt: skip
     """Chooses a placement by an earlier run or the named matrix, and by what runs in others took,
     and says so. `bound`: whether ranks will be bound to cores; `quick`: as of make_plan(), for the
@@ -93,7 +94,7 @@ def choose(
 
 
 def _more_planning(
-    net: Network, choice: Choice, flavour: str, program: Sequence[str], quick: bool
+    net: Network, choice: Choice, flavour: str, program: Sequence[str], quick: bool | None
 ) -> float:
     """Returns how much longer planning will take for the best placement than in the launcher's
     order, as far as it is known."""
@@ -130,20 +131,20 @@ def check_plan(path: Path, ranks: int, flavour: str) -> None:
 
 def make_plan(
     net: Network, names: Sequence[str], flavour: str, *, program: Sequence[str] = (),
-    quick: bool = False,
+    quick: bool | None = None,
 ) -> Path:  # fmt: skip
     """Returns the plan file for ranks on these hosts: remembered (thalweg.wisdom), or planned now.
 
-    Plans are quick ones if `quick`, and if thorough ones would take longer to make than all
-    recorded runs of the program did, which is said.
-    It is in the cache folder under a name made from its content, since world rank 0 may start on
-    another host, and `thalweg env` leaves it for later.
+    `quick`: whether plans are quick ones; if that isn't asked for, they are if thorough ones take
+    longer to make than all recorded runs of the program did, which is said.
+    The file is in the cache folder under a name made from its content, since world rank 0 may
+    start on another host, and `thalweg env` leaves it for later.
     """
     setting = _setting(net, names, flavour, program, quick)
-    if setting.search == ESTIMATE and not quick:
+    if setting.search == ESTIMATE and quick is None:
         console.note(
-            "quick plans: so far this program ran for less time than thorough ones take to make; "
-            "`thalweg plan` makes them for the next run"
+            "quick plans: so far this program is recorded to have run for less time than thorough "
+            "ones take to make; `--start full` makes them"
         )
     with console.progress(f"planning for {len(names)} ranks on {len(set(names))} hosts"):
         table = wisdom.table(setting)
@@ -178,16 +179,16 @@ def _has(path: Path, content: bytes) -> bool:
 
 
 def _setting(
-    net: Network, names: Sequence[str], flavour: str, program: Sequence[str], quick: bool
+    net: Network, names: Sequence[str], flavour: str, program: Sequence[str], quick: bool | None
 ) -> Setting:
     setting = Setting(net, inputs.placement(net, names), flavour)
-    is_quick = quick or _takes_longer_than_runs(setting, program)
+    is_quick = _takes_longer_than_runs(setting, program) if quick is None else quick
     return replace(setting, search=ESTIMATE) if is_quick else setting
 
 
 def _takes_longer_than_runs(setting: Setting, program: Sequence[str]) -> bool:
     """Whether planning takes longer than all recorded runs of the program with the same arguments
-    did together. False if that isn't known of either."""
+    did together; no longer than SHORT_PLANNING is never too long. False without a program."""
     takes = wisdom.seconds_of_table(setting)
     if takes <= SHORT_PLANNING or not program:
         return False
@@ -196,7 +197,7 @@ def _takes_longer_than_runs(setting: Setting, program: Sequence[str]) -> bool:
         ran += (run_placement.seconds_of(run) or math.inf) * run.dilation
         if ran >= takes:  # No more records need be read.
             return False
-    return ran > 0
+    return True
 
 
 def _make_cache(path: Path, name: str) -> None:

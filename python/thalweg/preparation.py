@@ -275,6 +275,8 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
     else:
         found = knowledge.network(different, chosen, request.caution)
     net = inputs.network(found.network)
+    # Plans for a network that was measured quickly are no better for taking longer.
+    quick = True if found.quick else False if request.caution.start == "full" else None
     listed_as = dict(zip(inputs.own_names(net, known), known, strict=True))
     choice = (
         planning.choose(
@@ -285,11 +287,11 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
             program,
             request.matrix,
             bound=request.bind is not None,
-            quick=found.quick,
+            quick=quick,
         )
         if request.place
         else None
     )
     names = [listed_as[host] for host in choice.chosen.hosts] if choice else names
-    plan = planning.make_plan(net, names, chosen.flavour, program=program, quick=found.quick)
+    plan = planning.make_plan(net, names, chosen.flavour, program=program, quick=quick)
     return Preparation(chosen, listed, names, found.network, plan, choice, list(listed_as))

@@ -14,7 +14,7 @@ from thalweg._core import schedule as _core
 from thalweg._core.collective import Collective
 from thalweg._core.schedule import How, Layout, Range, Schedule, Transfer
 from thalweg.collective import parse_kind
-from thalweg.errors import UserError, user_errors
+from thalweg.errors import UserError
 from thalweg.files import parse_json, read_text, write_file
 from thalweg.printable import short
 
@@ -36,6 +36,9 @@ __all__ = [
 
 SCHEMA = 1
 """Version of the schedule file."""
+MOST_CHUNKS = 1 << 24
+"""The most chunks of a schedule, and of all its transfers together, that can be read from a file:
+what checks it would take minutes with more."""
 
 
 def verify(collective: Collective, schedule: Schedule) -> None:
@@ -168,7 +171,13 @@ def read(path: str | PathLike[str]) -> tuple[Collective, Schedule]:
 
 
 def write(path: str | PathLike[str], collective: Collective, schedule: Schedule) -> None:
-    """Writes a schedule file. Raises UserError if it can't be written."""
+    """Writes a schedule file. Raises UserError if it can't be written, or couldn't be read."""
+    moved = sum(part.count for transfer in schedule for part in transfer.what)
+    if max(schedule.chunks, moved) > MOST_CHUNKS:
+        raise UserError(
+            f"schedule {path}: has {schedule.chunks} chunks, and {moved} in all its messages, but "
+            f"a file has at most {MOST_CHUNKS} (docs/schedule-file.md): take fewer ranks"
+        )
     write_file(Path(path), f"schedule {path}", to_json(collective, schedule))
 
 
@@ -245,13 +254,15 @@ class _Object:
 
 
 def _collective(found: _Object) -> Collective:
-    with user_errors():
-        kind = parse_kind(found.text("kind"))
-        collective = Collective(
-            kind, found.number("ranks"), found.number("root", 0),
-            found.number("size", 0, most=2**63), found.flag("in_place"),
-            found.numbers("block_sizes"),
-        )  # fmt: skip
+    name = found.text("kind")
+    numbers = (
+        found.number("ranks"), found.number("root", 0), found.number("size", 0, most=2**63),
+        found.flag("in_place"), found.numbers("block_sizes"),
+    )  # fmt: skip
+    try:
+        collective = Collective(parse_kind(name), *numbers)
+    except (UserError, ValueError) as error:
+        raise UserError(f"{found.where}: {error}") from None
     found.finish()
     return collective
 

@@ -41,8 +41,12 @@ def simulate(
     return _core.simulate(problem, schedule, options or Options())
 
 
+@user_errors()
 def critical_path(timeline: Sequence[SimulatedMessage]) -> list[SimulatedMessage]:
-    """Returns the events of a whole timeline that set its time, first to last."""
+    """Returns the events of a whole timeline that set its time, first to last.
+
+    Raises UserError if it is only a part of one.
+    """
     return _core.critical_path(timeline)
 
 

@@ -33,6 +33,17 @@ class Tree:
                 found[child] = rank
         return found
 
+    @property
+    def depths(self) -> list[int]:
+        """By rank: how many edges lead to it from the root."""
+        found = [0] * len(self.children)
+        left = [self.parents.index(-1)]
+        while left:
+            for child in self.children[parent := left.pop()]:
+                found[child] = found[parent] + 1
+                left.append(child)
+        return found
+
     def parameters(self) -> algorithms.Parameters:
         """Returns the tree as parameters of the algorithm that takes a declared one."""
         return trees.make(self.children, self.segment_size)
@@ -61,12 +72,8 @@ class Tree:
     def gathered(self, ranks: Sequence[int]) -> tuple["Tree", int]:
         """The tree in which one of the ranks, the nearest to the root, serves the others, each with
         all below it; and that one."""
-        parents = self.parents
-
-        def depth(rank: int) -> int:
-            return 0 if parents[rank] < 0 else 1 + depth(parents[rank])
-
-        leader = min(ranks, key=lambda rank: (depth(rank), rank))
+        parents, depth = self.parents, self.depths
+        leader = min(ranks, key=lambda rank: (depth[rank], rank))
         found = self
         for rank in ranks:
             if rank != leader and parents[rank] != leader:

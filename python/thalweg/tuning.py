@@ -214,23 +214,31 @@ def _advise(
 
 
 def keep(run: Run, advice: Sequence[Advice]) -> None:
-    """Puts tuned trees into the remembered table of the run's network and hosts.
+    """Puts tuned trees into the remembered table of the run's network and placement.
 
-    `thalweg run` uses it from then on. Takes the seconds of planning if nothing is remembered.
-    Raises UserError if the file can't be written.
+    `thalweg run` uses it from then on. A tree is kept for its root, and for sizes up to twice as
+    small or large within its row, since segments and trees that suit others are others. Takes the
+    seconds of planning if nothing is remembered. Raises UserError if the file can't be written.
     """
     assert run.network is not None
     effort = ESTIMATE if run.network.measured_with.endswith(QUICKLY) else NORMAL
     setting = Setting(run.network, list(run.placement), run.library, effort)
     table = wisdom.table(setting)
-    for each in advice:
-        beginnings = sorted(
-            entry.min_size for entry in table.entries
-            if entry.kind is each.kind and entry.root == each.root
-        )  # fmt: skip
-        low = max((size for size in beginnings if size <= each.size), default=0)
-        high = min((size for size in beginnings if size > each.size), default=planner.LARGEST)
+    rows = table.entries
+    for each in reversed(advice):  # Where two meet, the costlier collective's stays.
         table = planner.put_tree(
-            table, run.network, each.kind, each.tuned.parameters(), (low, high), setting.options()
-        )
+            table, run.network, each.kind, each.tuned.parameters(), _sizes(rows, each),
+            setting.options(), each.root,
+        )  # fmt: skip
     wisdom.keep_table(setting, table)
+
+
+def _sizes(rows: Sequence[planner.Entry], advice: Advice) -> tuple[int, int]:
+    """The sizes that a tuned tree is kept for: the least, and the first one above."""
+    size = advice.size
+    beginnings = [
+        row.min_size for row in rows if row.kind is advice.kind and row.root == advice.root
+    ]
+    low = max((each for each in beginnings if each <= size), default=0)
+    high = min((each for each in beginnings if each > size), default=2 * size + 1)
+    return max(low, size // 2), min(high, 2 * size + 1)

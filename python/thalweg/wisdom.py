@@ -21,6 +21,7 @@ import thalweg._core
 from thalweg import console, paths, planner
 from thalweg.algorithms import Problem
 from thalweg.collective import Kind
+from thalweg.errors import UserError
 from thalweg.files import locked, write_whole
 from thalweg.operations import Operation
 from thalweg.planner import Table
@@ -30,6 +31,10 @@ MAGIC = b"THWGWISD"
 VERSION = 1
 LARGEST = 64 << 20
 """Most bytes of plans that are kept; the oldest are dropped first."""
+
+USUAL_SECONDS_PER_RANK = 0.1
+"""How long thorough plans for all collectives take (bench/results/scaling.md), before any have been
+made for as many ranks; on uneven networks up to four times as long."""
 
 BEGINNING = 4096
 BUILD_ID_SIZE = 20
@@ -57,10 +62,11 @@ def table(setting: Setting, kinds: Sequence[Kind] = tuple(Kind)) -> Table:
 
 def seconds_of_table(setting: Setting) -> float:
     """Returns how long table() will take for all collectives: nothing if its result is kept, else
-    as long as the last one for as many ranks on as many hosts; nothing, too, if none is known."""
+    as long as the last one for as many ranks on as many hosts, or about what is usual."""
     if _key_of_table(setting, tuple(Kind)) in load(location()):
         return 0.0
-    return _seconds(_key_of_time(setting))
+    known = _seconds(_key_of_time(setting))
+    return known if known is not None else USUAL_SECONDS_PER_RANK * len(setting.placement)
 
 
 def _key_of_time(setting: Setting) -> str:
@@ -72,7 +78,7 @@ def _key_of_time(setting: Setting) -> str:
 def seconds_of_mapping(ranks: int, hosts: int, pairs: int) -> float:
     """Returns how long the last mapping of so many ranks to so many hosts took, with about as many
     pairs of ranks that exchange messages; nothing if none is known."""
-    return _seconds(_key_of_mapping(ranks, hosts, pairs))
+    return _seconds(_key_of_mapping(ranks, hosts, pairs)) or 0.0
 
 
 def keep_seconds_of_mapping(ranks: int, hosts: int, pairs: int, seconds: float) -> None:
@@ -84,15 +90,24 @@ def _key_of_mapping(ranks: int, hosts: int, pairs: int) -> str:
     return json.dumps({"mapping": [ranks, hosts, pairs.bit_length()]}, separators=(",", ":"))
 
 
-def _seconds(key: str) -> float:
-    with contextlib.suppress(ValueError, TypeError):
-        return max(0.0, float(json.loads(load(location()).get(key, b"0"))))
-    return 0.0
+def _seconds(key: str) -> float | None:
+    with contextlib.suppress(KeyError, ValueError, TypeError):
+        return max(0.0, float(json.loads(load(location())[key])))
+    return None
 
 
 def keep_table(setting: Setting, kept: Table) -> None:
     """Makes table() return this one from now on. Raises UserError if it can't be written."""
-    add(location(), _key_of_table(setting, tuple(Kind)), planner.table_to_bytes(kept))
+    path = location()
+    try:
+        is_kept = _merge(path, {_key_of_table(setting, tuple(Kind)): planner.table_to_bytes(kept)})
+    except (OSError, ValueError) as error:
+        raise UserError(_not_kept(path, error)) from None
+    if not is_kept:
+        raise UserError(
+            f"wisdom {path} is another kind of file, or a newer version's, and stays as it is; "
+            "THALWEG_WISDOM names another file"
+        )
 
 
 def _key_of_table(setting: Setting, kinds: Sequence[Kind]) -> str:
@@ -235,17 +250,28 @@ def add(path: Path, key: str, value: bytes) -> None:
 
 def _add_all(path: Path, added: dict[str, bytes]) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with locked(path):
-            if not _is_ours(path):
-                return
-            records = {}
-            with contextlib.suppress(ValueError):  # reported when it was read
-                records = _read(path)
-            _write(path, {k: v for k, v in records.items() if k not in added} | added)
+        _merge(path, added)
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        console.note(f"wisdom {path} isn't kept: {why}; THALWEG_WISDOM names another file")
+        console.note(_not_kept(path, error))
+
+
+def _merge(path: Path, added: dict[str, bytes]) -> bool:
+    """Adds records to the file. Returns whether it may be written; raises OSError or ValueError if
+    it can't be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with locked(path):
+        if not _is_ours(path):
+            return False
+        records = {}
+        with contextlib.suppress(ValueError):  # reported when it was read
+            records = _read(path)
+        _write(path, {k: v for k, v in records.items() if k not in added} | added)
+    return True
+
+
+def _not_kept(path: Path, error: OSError | ValueError) -> str:
+    why = error.strerror if isinstance(error, OSError) else error
+    return f"wisdom {path} isn't kept: {why}; THALWEG_WISDOM names another file"
 
 
 def _is_ours(path: Path) -> bool:

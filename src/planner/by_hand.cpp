@@ -73,7 +73,7 @@ Entry make_entry(Problem problem, const Parameters& tree, Size high, const PlanO
 } // namespace
 
 void put_tree(Table& table, const network::Network& network, Kind kind, const Parameters& tree,
-              Size low, Size high, const PlanOptions& options) {
+              Size low, Size high, const PlanOptions& options, std::optional<Rank> root) {
   if (may_hide_sizes(kind)) low = std::max<Size>(low, 1); // A tree's blocks go through ranks.
   if (low < 0 || high <= low)
     throw std::invalid_argument("sizes from " + units::size_to_text(low) + " up to below " +
@@ -82,18 +82,21 @@ void put_tree(Table& table, const network::Network& network, Kind kind, const Pa
   if (!algorithms::find("tree").can_do({.kind = kind}))
     throw std::invalid_argument("a tree can't do a " + std::string(to_text(kind)));
   const auto ranks = static_cast<Rank>(table.placement.size());
-  for (const Rank root : roots(table, kind)) {
+  if (root && (*root < 0 || *root >= ranks))
+    throw std::invalid_argument("there is no root " + std::to_string(*root) + " among " +
+                                std::to_string(ranks) + " ranks");
+  for (const Rank each : root ? std::set{*root} : roots(table, kind)) {
     Entry after;
-    if (const Entry* before = table.find(kind, root, high)) after = *before;
+    if (const Entry* before = table.find(kind, each, high)) after = *before;
     after.kind = kind;
-    after.root = root;
+    after.root = each;
     after.min_size = high;
     std::erase_if(table.entries, [&](const Entry& entry) {
-      return entry.kind == kind && entry.root == root && entry.min_size >= low &&
+      return entry.kind == kind && entry.root == each && entry.min_size >= low &&
              entry.min_size <= high;
     });
     const Problem problem =
-        algorithms::make_problem({.kind = kind, .ranks = ranks, .root = root, .size = low}, network,
+        algorithms::make_problem({.kind = kind, .ranks = ranks, .root = each, .size = low}, network,
                                  table.placement, options.library);
     table.entries.push_back(make_entry(problem, tree, high, options));
     table.entries.push_back(std::move(after));

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <stdexcept>
@@ -358,10 +359,12 @@ std::vector<SimulatedMessage> critical_path(const std::vector<SimulatedMessage>&
   const auto last = std::max_element(
       timeline.begin(), timeline.end(),
       [](const SimulatedMessage& a, const SimulatedMessage& b) { return a.end < b.end; });
-  // A cause starts before its effect, so the loop ends.
-  for (auto i = static_cast<std::int32_t>(last - timeline.begin()); i >= 0;
-       i = timeline[static_cast<std::size_t>(i)].cause)
+  for (auto i = last - timeline.begin(); i >= 0; i = timeline[static_cast<std::size_t>(i)].cause) {
+    // In a whole timeline a cause starts before its effect, and the loop ends.
+    if (i >= std::ssize(timeline) || path.size() == timeline.size())
+      throw std::invalid_argument("the timeline lacks causes of its messages: give a whole one");
     path.push_back(timeline[static_cast<std::size_t>(i)]);
+  }
   std::reverse(path.begin(), path.end());
   return path;
 }

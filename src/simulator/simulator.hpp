@@ -171,7 +171,8 @@ bool carries_more_chunks(const Problem& problem, const Skeleton& skeleton, std::
 /// messages is below 0
 void check(const Problem& problem, const SimulationOptions& options);
 
-/// Returns the chain of events that determines the time of a timeline, first to last.
+/// Returns the chain of events that determines the time of a whole timeline, first to last.
+/// @throws std::invalid_argument if a cause isn't in the timeline, or events cause each other
 std::vector<SimulatedMessage> critical_path(const std::vector<SimulatedMessage>& timeline);
 
 } // namespace thalweg::simulator

@@ -294,9 +294,11 @@ def test_plans_are_quick_until_the_runs_have_taken_as_long_as_thorough_ones_do(
     quick = planning.make_plan(net, USUAL, "mpich", quick=True)
     assert capsys.readouterr().err == ""
     assert plan() == quick != thorough
-    assert "quick plans: so far this program ran for less time" in capsys.readouterr().err
-    assert planning._setting(net, USUAL, "mpich", APP, quick=False).search == ESTIMATE
-    assert planning._setting(net, USUAL, "mpich", [*APP, "more"], quick=False).search == NORMAL
+    assert "quick plans: so far this program is recorded" in capsys.readouterr().err
+    assert planning._setting(net, USUAL, "mpich", APP, None).search == ESTIMATE
+    assert planning._setting(net, USUAL, "mpich", [*APP, "unrecorded"], None).search == ESTIMATE
+    assert planning._setting(net, USUAL, "mpich", (), None).search == NORMAL
+    assert planning._setting(net, USUAL, "mpich", APP, quick=False).search == NORMAL
     recorded_partners("020000", seconds=6.0, dilation=10)
     assert plan() == thorough
 

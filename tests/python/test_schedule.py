@@ -100,6 +100,43 @@ def test_the_schedules_of_every_algorithm_pass_an_independent_check() -> None:
     assert count > 100
 
 
+def test_the_independent_check_knows_the_defaults_of_a_file() -> None:
+    transfers = [{"step": step, "from": 0, "to": step + 1, "what": [[0]]} for step in range(2)]
+    document = {
+        "schema": 1,
+        "collective": {"kind": "bcast", "ranks": 3},
+        "chunks": 1,
+        "transfers": transfers,
+    }
+    verify(*from_json(json.dumps(document), "it"))
+    check(document)
+
+
+@pytest.mark.parametrize(
+    ("second", "complaint"),
+    [
+        ({"from": 1, "to": 2, "how": "combine_left"}, "wrong order"),
+        ({"from": 0, "to": 2, "how": "copy"}, "meets other data"),
+    ],
+)
+def test_the_independent_check_refuses_what_isnt_defined(
+    second: dict[str, object], complaint: str
+) -> None:
+    """Rank 2 combines what comes from rank 0, and then from rank 1 or a copy besides."""
+    first: dict[str, object] = {"from": 0, "to": 2, "how": "combine_left"}
+    transfers = [{"step": 0, "what": [[0]]} | each for each in (first, second)]
+    document = {
+        "schema": 1,
+        "collective": {"kind": "reduce", "ranks": 3, "root": 2, "size": 8},
+        "chunks": 1,
+        "transfers": transfers,
+    }
+    with pytest.raises(ValueError):
+        verify(*from_json(json.dumps(document), "it"))
+    with pytest.raises(AssertionError, match=complaint):
+        check(document)
+
+
 ALLTOALL_IN_PLACE = Collective(Kind.alltoall, 3, size=9, in_place=True)
 
 

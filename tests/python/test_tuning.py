@@ -1,18 +1,21 @@
 """`thalweg tune`: moves of trees that runs used, and whether what they promise comes true."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 from recorded import Recording
 
-from thalweg import algorithms, network, operations, simulator, trees, tuning
+from thalweg import algorithms, network, operations, simulator, trees, tuning, wisdom
 from thalweg.algorithms import Problem
 from thalweg.cli import main
 from thalweg.collective import Kind
 from thalweg.errors import UserError
 from thalweg.network import Host, Network
+from thalweg.planner import Table
+from thalweg.plans import Setting
 from thalweg.tree_search import LEAST_GAIN, Tree
 from thalweg.tuning import Advice
 
@@ -244,6 +247,64 @@ def test_tuned_trees_are_what_the_next_table_has(
     assert only["tuned"] < only["predicted"]
     assert found["kept"] == (only["best"] == "tree")
     assert (tmp_path / "wisdom").is_file() == found["kept"]
+
+
+def kept_rows(advice: list[Advice], monkeypatch: pytest.MonkeyPatch, folder: Path) -> Table:
+    """The table that runs find once the advice has been kept."""
+    monkeypatch.setenv("THALWEG_WISDOM", str(folder / "wisdom"))
+    net = two_sites()
+    run = simulated(net, "bcast", "8B", TO_AND_FRO, PLACES).run(network=net, placement=PLACES)
+    tuning.keep(run, advice)
+    return wisdom.table(Setting(net, PLACES, run.library))
+
+
+def segments(table: Table, root: int, size: int) -> int | None:
+    """The segment size of the tuned tree that a bcast has; None if another plan is there."""
+    last = max(
+        (row for row in table.entries
+         if row.kind is Kind.bcast and row.root == root and row.min_size <= size),
+        key=lambda row: row.min_size,
+    )  # fmt: skip
+    return last.skeleton.segment_size if last.skeleton.algorithm == trees.NAME else None
+
+
+def tuned(size: int, segment_size: int, root: int = 0) -> Advice:
+    tree = Tree(TO_AND_FRO.children, segment_size)
+    return Advice(Kind.bcast, size, root, 1, 1.0, tree, tree, 1.0, (), math.inf, math.inf, "")
+
+
+def test_a_tree_is_kept_for_its_root_and_for_sizes_like_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = kept_rows(
+        [tuned(3_000_000, 700), tuned(4_000_000, 600), tuned(1 << 30, 900)], monkeypatch, tmp_path
+    )
+    assert segments(table, 0, 3_000_000) == 700, "the costliest collective's"
+    assert segments(table, 0, 8_000_000) == 600
+    assert segments(table, 0, 1 << 30) == 900
+    for root, size in ((0, 1000), (0, 100_000_000), (0, 1 << 32), (1, 3_000_000), (1, 1 << 30)):
+        assert segments(table, root, size) is None
+
+
+def test_what_cannot_be_kept_is_an_error_after_the_tree_is_written(
+    traced: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    (tmp_path / "taken").write_text("")
+    monkeypatch.setenv("THALWEG_WISDOM", str(tmp_path / "taken/wisdom"))
+    monkeypatch.setattr(Advice, "best", "tree")
+    output = tmp_path / "tuned.tree"
+    assert main(["tune", *traced, "-o", str(output)]) == 2
+    said = capsys.readouterr()
+    assert "isn't kept" in said.err and "are kept" not in said.out
+    assert output.is_file()
+
+
+def test_a_chain_of_thousands_of_ranks_is_gathered() -> None:
+    ranks = 5000
+    chain = Tree(tuple((rank + 1,) if rank + 1 < ranks else () for rank in range(ranks)))
+    changed, leader = chain.gathered([10, ranks - 1])
+    assert (leader, changed.parents[ranks - 1]) == (10, 10)
 
 
 @pytest.mark.parametrize(

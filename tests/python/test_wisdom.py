@@ -70,7 +70,8 @@ def test_what_was_planned_is_remembered(path: Path, net: Network, made: list[str
 
 def test_how_long_tables_take_is_known_for_as_many_ranks(path: Path, net: Network) -> None:
     other = Setting(net, [0, 2, 1])
-    assert wisdom.seconds_of_table(other) == 0
+    unknown = 3 * wisdom.USUAL_SECONDS_PER_RANK
+    assert wisdom.seconds_of_table(other) == unknown
     wisdom.table(setting(net))
     assert wisdom.seconds_of_table(setting(net)) == 0
     (key,) = [key for key in wisdom.load(path) if key.startswith('{"planning"')]
@@ -78,9 +79,9 @@ def test_how_long_tables_take_is_known_for_as_many_ranks(path: Path, net: Networ
     wisdom.add(path, key, b"2.5")
     assert wisdom.seconds_of_table(other) == 2.5
     assert wisdom.seconds_of_table(setting(net)) == 0
-    assert wisdom.seconds_of_table(Setting(net, [0, 1])) == 0
+    assert wisdom.seconds_of_table(Setting(net, [0, 1])) == 2 * wisdom.USUAL_SECONDS_PER_RANK
     wisdom.add(path, key, b"[]")
-    assert wisdom.seconds_of_table(other) == 0
+    assert wisdom.seconds_of_table(other) == unknown
 
 
 def test_what_differs_is_planned_anew(path: Path, net: Network, made: list[str]) -> None:

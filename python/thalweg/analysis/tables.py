@@ -150,7 +150,7 @@ def _aligned(
     latency = None
     if network is not None:
         net_host = [placement[hosts.index(name)] for name in numbers]
-        latency = 1e9 * np.array(network.latency)[np.ix_(net_host, net_host)]
+        latency = 1e9 * network.latency_among(net_host)
     errors = np.zeros(len(numbers))
     np.maximum.at(errors, host_of, errors_ns)
     added, left = alignment.offsets(messages, host_of, latency, errors)

@@ -40,6 +40,7 @@ from thalweg.options import (
 )
 from thalweg.planner import Entry, PredictedTimes, Table
 from thalweg.plans import Plan, Setting
+from thalweg.printable import plural
 from thalweg.question import Collective, Question, search
 
 app = typer.Typer(add_completion=False)
@@ -241,7 +242,7 @@ def _given(setting: Setting, file: Path, collective: str | None) -> Plan:
         raise UserError(f"schedule {file} is of a {wanted.kind.name}, not of a {collective}")
     if wanted.ranks != len(setting.placement):
         raise UserError(
-            f"schedule {file} is for {wanted.ranks} ranks, but the hosts have "
+            f"schedule {file} is for {plural(wanted.ranks, 'rank')}, but the hosts have "
             f"{len(setting.placement)}: say -n {wanted.ranks}, or name other hosts"
         )
     try:

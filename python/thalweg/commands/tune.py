@@ -60,17 +60,22 @@ def command(
     with console.progress(f"tuning {run}"):
         read = runs.read(run, network, hosts)
         found = tuning.advise(read, seconds)
-        better = [each for each in found if each.best == "tree"]
-        if better and not no_wisdom:
-            tuning.keep(read, better)
     if output:
         trees.write_parameters(output, found[0].tuned.parameters())
+    if not json:
+        console.show(*_text(found))
+    better = [] if no_wisdom else [each for each in found if each.best == "tree"]
+    if better:
+        with console.progress("keeping the tuned trees"):
+            tuning.keep(read, better)
     if json:
-        console.show_json(_document(found, kept=bool(better) and not no_wisdom))
+        console.show_json(_document(found, kept=bool(better)))
         return 0
-    console.show(*_text(found))
-    if better and not no_wisdom:
-        console.show("Tuned trees are kept: thalweg run uses them on this network from now on.")
+    if better:
+        console.show(
+            "Tuned trees are kept: thalweg run uses them from now on where ranks are on the same "
+            "hosts of this network as in this run."
+        )
     if output:
         console.show(
             f"written to {output}; to try it: THALWEG_FORCE="

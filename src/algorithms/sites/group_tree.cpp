@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <stdexcept>
 
@@ -54,11 +55,14 @@ public:
       }
       _trunks.push_back(std::move(crossed));
     }
-    for (const std::vector<Rank>& group : groups) {
+    std::vector<std::map<network::HostId, double>> ranks_on(_groups); // The ranks of a host share
+    for (std::size_t group = 0; group < _groups; ++group) {           // its port and connections.
+      for (const Rank rank : groups[group])
+        ++ranks_on[group][host(rank)];
       double out = 0, in = 0;
-      for (const Rank rank : group) {
-        out += network.hosts[index(host(rank))].egress.value();
-        in += network.hosts[index(host(rank))].ingress.value();
+      for (const auto& [id, count] : ranks_on[group]) {
+        out += network.hosts[index(id)].egress.value();
+        in += network.hosts[index(id)].ingress.value();
       }
       _port.push_back(std::min(out, in));
     }
@@ -66,10 +70,10 @@ public:
       for (std::size_t b = 0; b < _groups; ++b) {
         if (a == b) continue;
         double latency = 0, flow = 0;
-        for (const Rank from : groups[a])
-          for (const Rank to : groups[b]) {
-            latency += network.latency(host(from), host(to)).value();
-            flow += network.bandwidth(host(from), host(to)).value();
+        for (const auto& [from, senders] : ranks_on[a])
+          for (const auto& [to, receivers] : ranks_on[b]) {
+            latency += senders * receivers * network.latency(from, to).value();
+            flow += network.bandwidth(from, to).value();
           }
         const auto pairs = static_cast<double>(groups[a].size() * groups[b].size());
         double rate = std::min({flow, _port[a], _port[b]});

@@ -78,6 +78,22 @@ TEST_CASE("a collective without rows is native but for the tree's sizes") {
           std::vector<std::string>{"native", "tree", "tree", "native"});
 }
 
+TEST_CASE("a tree for one root leaves the others' rows") {
+  const Network net = two_sites(2);
+  const std::array kinds = {Kind::bcast};
+  const Table before = make_table(net, one_each(4), kinds, openmpi(), 1'000'000);
+  Table table = before;
+  put_tree(table, net, Kind::bcast, tree, 10'000, 100'000, openmpi(), 2);
+  const std::initializer_list<Size> sizes = {1, 10'000, 99'999, 100'000};
+  for (const Rank root : {0, 1, 3})
+    CHECK(algorithms_at(table, Kind::bcast, root, sizes) ==
+          algorithms_at(before, Kind::bcast, root, sizes));
+  CHECK(algorithms_at(table, Kind::bcast, 2, {10'000, 99'999}) ==
+        std::vector<std::string>{"tree", "tree"});
+  CHECK_THROWS_WITH_AS(put_tree(table, net, Kind::bcast, tree, 1, 2, openmpi(), 4),
+                       doctest::Contains("no root 4 among 4 ranks"), std::invalid_argument);
+}
+
 TEST_CASE("a tree that doesn't fit is refused") {
   const Network net = two_sites(2);
   Table table{one_each(4), {}}, small{{0, 1, 2}, {}};

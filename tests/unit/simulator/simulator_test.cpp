@@ -551,6 +551,17 @@ TEST_CASE("the critical path leads from the beginning to the last event") {
     CHECK(path[i - 1].start <= path[i].start);
 }
 
+TEST_CASE("a part of a timeline has no critical path") {
+  SimulatedMessage first, second;
+  first.cause = 1;
+  second.cause = 0;
+  first.end = Time(1);
+  CHECK_THROWS_WITH_AS(critical_path({first}), doctest::Contains("give a whole one"),
+                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(critical_path({first, second}), doctest::Contains("give a whole one"),
+                       std::invalid_argument);
+}
+
 TEST_CASE("the last step of the last segment is representable") {
   const auto last = schedule::last_step;
   Sink sink;
