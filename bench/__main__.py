@@ -135,6 +135,20 @@ def _add(name: str, chosen: Mapping[str, Command], description: str | None) -> N
             collectives=_known(collective or [], [kind.name for kind in Kind], "collective"),
             papers=_known(paper or [], list(papers.pages_of), "paper"),
             lab=lab,
+            is_partial=any(
+                option
+                for option in (
+                    build,
+                    scenario,
+                    size,
+                    program,
+                    senders,
+                    trees,
+                    networks,
+                    hosts,
+                    collective,
+                )
+            ),
         )
         _known(
             wanted.scenarios, [s for each in chosen.values() for s in each.scenarios], "scenario"

@@ -6,6 +6,7 @@ that vary from run to run, and means over all roots by clusters and by size.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -36,6 +37,8 @@ ranks_per_host = 2  # 32 processes on eight clusters, as in the paper
 samples = 130
 clusters = (2, 3, 4, 5, 6, 7, 8)
 sizes = (2, 1_000, 8_000, 64_000, 256_000, 1_000_000)
+NORMAL_99 = 2.576
+"""Standard errors of a mean within which it lies with 99 %."""
 SPREAD = 0.3
 """The standard deviation of the logarithm of a path's latency from run to run."""
 colours = {"hlot": "#1764ab", "mpich-g2": "#ae017e", "magpie": "#fd8d3c", our_plan: "#238b45"}
@@ -178,8 +181,11 @@ def _mean(part: Part, algorithm: str) -> float:
 def _single(part: Part) -> Table:
     table = Table(
         f"Single runs (Figures 5 and 6a): {len(part.samples)} broadcasts of 2 bytes, 8 clusters",
-        ["algorithm", "least", "median", "mean", "most", "HLOT is faster by", "in"],
+        ["algorithm", "least", "median", "mean", "99 % interval of the mean", "most",
+         "HLOT is faster by", "in"],
         notes=[
+            "Figure 6a, a visual test, compares the intervals of the means: where they don't "
+            "overlap, the algorithms differ.",
             "The latency between two clusters varies from run to run by a factor whose logarithm "
             f"has a standard deviation of {SPREAD}. Trees are those for the scenario's latencies.",
         ],
@@ -188,9 +194,10 @@ def _single(part: Part) -> Table:
     for name, own in times.items():
         better = sum(a < b for a, b in zip(times["hlot"], own, strict=True)) / len(own)
         mean = statistics.fmean(own)
+        error = NORMAL_99 * statistics.stdev(own) / math.sqrt(len(own))
         table.add(
             name, seconds(min(own)), seconds(statistics.median(own)), seconds(mean),
-            seconds(max(own)),
+            f"{seconds(mean - error)} - {seconds(mean + error)}", seconds(max(own)),
             *(
                 ("-", "-") if name == "hlot"
                 else (percent(mean / statistics.fmean(times["hlot"]) - 1), percent(better))

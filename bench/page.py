@@ -65,6 +65,7 @@ class Page:
         last = None if settings.anew else report.read_raw(self._folder, subject.name)
         # A page that is only written again was not made on this machine, nor from these sources.
         self._made = {"machine": last["machine"]} if last and settings.render else {}
+        self._was_unfinished = bool(last and last.get(report.unfinished))
         if last:
             self.parts = read_parts(last)
         elif settings.save and not settings.anew and (self._folder / f"{subject.name}.md").exists():
@@ -101,11 +102,12 @@ class Page:
         )
 
     def finish(self) -> None:
-        """Prints the page."""
+        """Prints the page, which is unfinished yet if the options left out parts."""
+        render, is_partial = self._settings.render, self._settings.is_partial
         for content in self._contents(self.parts):
             content.print()
         if self._settings.save and self.parts:
-            self._write(unfinished=False)
+            self._write(unfinished=self._was_unfinished if render else is_partial)
             raw = report.raw_file(self._folder, self._subject.name)
             report.console.print(f"wrote {self._folder / self._subject.name}.md and {raw}")
 

@@ -39,6 +39,7 @@ class Settings:
     collectives: Sequence[str] = ()  # empty: the command's own
     papers: Sequence[str] = ()  # whose figures are made; empty: all
     lab: bool = False  # also what needs the lab
+    is_partial: bool = False  # whether an option leaves out what the command makes without it
 
     def debian_builds(self) -> list[Build]:
         """Open MPI 4.1 and MPICH 4.0, for which the bars are set."""

@@ -336,6 +336,7 @@ def network_of(case: Case) -> Network:
 
 def contents(parts: Sequence[Part]) -> list[report.Table]:
     """One table of simulated times, and one of what the simulations cost."""
+    reached = ", ".join(f"{each.name} {each.most_ranks:,}" for each in programs)
     table = report.Table(
         "Simulated times",
         ["network", "ranks", "program", *(f"{each} selector" for each in selectors), rules,
@@ -353,12 +354,12 @@ def contents(parts: Sequence[Part]) -> list[report.Table]:
             "hosts' leaders and within the hosts, as MPICH's do by default; their communicators "
             "cost a broadcast each. What Thalweg leaves native, and its MPI_Init, go by the same "
             "algorithms, but without levels.",
-            'A program is "too long" whose simulation was ended, and then has no gain.',
             f"Messages up to MPICH's eager limit, {eager_limit} bytes, don't wait for their "
             "receives.",
             "IS is a program of others: the NAS Parallel Benchmarks' in C, class S, as Debian's "
             "source of SimGrid has it. CG has 1,024 unknowns; N-body's broadcasts have 1 MB, above "
             f"{most_with_long} ranks 131 KB.",
+            f"Each program is simulated up to so many ranks: {reached}.",
         ],
     )  # fmt: skip
     costs = report.Table(
@@ -386,6 +387,10 @@ def contents(parts: Sequence[Part]) -> list[report.Table]:
                 *place, each.program, each.variant, seconds(each.wall),
                 f"{each.memory / 1e9:.2f} GB", seconds(part.facts["planning"]),
             )  # fmt: skip
+    if any(sample["simulated"] is None for part in parts for sample in part.samples):
+        table.notes.append(
+            'A program is "too long" whose simulation was ended, and then has no gain.'
+        )
     slower = sum(ratio < even for ratio in ratios)
     table.notes.append(
         f"Thalweg is slower than a rival in {slower} of {len(ratios)} rows (more than 1 %)."

@@ -240,9 +240,10 @@ def shape(series: Series) -> Table:
             f"The paper's best number of senders is {best_of_paper}, although its rates are ten "
             "times the scenario's, so that the same number fills the trunk. It says of bcast that "
             "times rise beyond; allreduce is held against the same.",
-            "The originals that know no sites are as the paper prints them, whose halving and "
-            "doubling begins with the farthest rank, and as MPICH has them, which begins with the "
-            'nearest ("near first"). The paper has the former alone.',
+            "The originals that know no sites are as the paper prints them, whose halving begins "
+            'with the farthest rank, and as MPICH has them ("near first"): its allreduce begins '
+            "with the nearest rank, and its bcast of such sizes goes on after the scatter by a "
+            "ring, or below 512 KiB by recursive doubling. The paper has the former alone.",
             "Section 3.6: without delay the number of senders hardly matters, so the first two "
             "statements needn't hold on switches-2x16.",
         ],

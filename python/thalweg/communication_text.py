@@ -31,7 +31,9 @@ def parts(
     matrix = program.matrix
     found: list[RenderableType] = [] if brief else [_heading(program, where)]
     for quantity in quantities:
-        found += ["", Heatmap(matrix, quantity), _numbers(matrix, quantity)]
+        found += ["", Heatmap(matrix, quantity), _numbers(program, quantity)]
+    if program.remark:
+        found += ["", Text(f"{program.remark}.")]
     return found[1:] if brief else found
 
 
@@ -42,10 +44,10 @@ def _heading(program: Program, where: str) -> Text:
     )
 
 
-def _numbers(matrix: Communication, quantity: Quantity) -> str:
-    found = communication.summary(matrix, quantity)
+def _numbers(program: Program, quantity: Quantity) -> str:
+    found = communication.summary(program.matrix, quantity)
     if not found.total:
-        return "The program sent nothing point to point; collectives are kept as calls."
+        return _nothing_sent(program)
     total = communication.to_text(quantity)(found.total)
     return (
         f"{total}{' messages' * (quantity == 'messages')} between {plural(found.pairs, 'pair')} of "
@@ -53,6 +55,13 @@ def _numbers(matrix: Communication, quantity: Quantity) -> str:
         f"busiest tenth of the pairs has {found.busiest_tenth:.0%}, the busiest rank "
         f"{found.busiest_rank:.2f} times the mean."
     )
+
+
+def _nothing_sent(program: Program) -> str:
+    """Says that no rank sent another anything, and where its collectives are if it called any."""
+    called = program.run is not None and len(program.run.calls)
+    kept = "; collectives are kept as calls" if called else ""
+    return f"The program sent nothing point to point{kept}."
 
 
 class Heatmap:

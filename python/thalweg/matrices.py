@@ -53,12 +53,15 @@ class Program:
     matrix: Communication
     calls: Sequence[Call] = ()
     run: Run | None = None
+    remark: str = ""
+    """What the matrix doesn't tell, as a sentence without its full stop; usually empty."""
 
 
-def read(path: Path) -> Program:
+def read(path: Path, ranks: int = 0) -> Program:
     """Reads a run record, an OTF2 trace (its .otf2, or the folder that has it), .csv, .mtx, or what
     Open MPI's monitoring wrote: a file, or a folder of `*.prof`.
 
+    A list of pairs, which doesn't say how many ranks there are, is of `ranks` if it names fewer.
     Raises UserError if it is none of them, or holds anything that no matrix has.
     """
     folder = is_folder(path)
@@ -67,16 +70,16 @@ def read(path: Path) -> Program:
     if anchor := _anchor(path, folder):
         return Program(_traced(anchor))
     if folder:
-        return Program(_monitored(path, sorted(path.glob("*.prof"))))
+        return _monitored(path, sorted(path.glob("*.prof")))
     text = read_text(path, f"matrix {path}", "; name a run record, or a file that has a matrix")
     text = text.removeprefix("\ufeff")  # a byte order mark, with which Excel saves CSV in UTF-8
     if text.startswith("%%MatrixMarket"):
         return Program(_matrix_market(text, f"matrix {path}"))
     if any(map(MONITORED.fullmatch, text.splitlines()[:1000])):
-        return Program(_monitored(path, [path]))
+        return _monitored(path, [path])
     if path.suffix == ".mtx":
         raise UserError(f"matrix {path}: must begin with %%MatrixMarket")
-    return Program(_csv(text, f"matrix {path}"))
+    return _csv(text, f"matrix {path}", ranks)
 
 
 def _anchor(path: Path, folder: bool) -> Path | None:
@@ -197,13 +200,13 @@ class _Entries:
             raise UserError(f"{self.where}: {error}") from None
 
 
-def _monitored(path: Path, files: Sequence[Path]) -> Communication:
+def _monitored(path: Path, files: Sequence[Path]) -> Program:
     """Reads what the program itself sent point to point: lines with E.
 
     Each rank wrote a part, usually to a file of its own, that names all ranks.
     """
     entries = _Entries(f"matrix {path}")
-    parts, named = 0, 0
+    parts, named, remark = 0, 0, ""
     for file in files:
         text = read_text(file, f"matrix {file}")
         parts += _count_parts(text, f"matrix {file}")
@@ -212,6 +215,11 @@ def _monitored(path: Path, files: Sequence[Path]) -> Communication:
                 if match[1] == "E":
                     sender, receiver, nbytes, messages = map(int, match.groups()[1:])
                     entries.add(sender, receiver, messages, nbytes)
+                elif match[1] == "I" and int(match[5]):
+                    remark = (
+                        f"{path}: the messages of collectives (lines with I) are left out; a run "
+                        "record, which `thalweg run` leaves, has the collectives"
+                    )
             elif match := _COLLECTIVES.fullmatch(line):
                 if match[1] == "MPI_COMM_WORLD" and _RANKS.fullmatch(match[2]):
                     named = max(named, match[2].count(",") + 1)
@@ -231,7 +239,7 @@ def _monitored(path: Path, files: Sequence[Path]) -> Communication:
             f"matrix {path}: must have a part for each of the program's {ranks} ranks, but has "
             f"{parts}: name the folder with the .prof files of all ranks of one run"
         )
-    return entries.matrix(ranks)
+    return Program(entries.matrix(ranks), remark=remark)
 
 
 def _count_parts(text: str, where: str) -> int:
@@ -247,7 +255,7 @@ def _count_parts(text: str, where: str) -> int:
     return begun or int(any(map(MONITORED.fullmatch, lines)))
 
 
-def _csv(text: str, where: str) -> Communication:
+def _csv(text: str, where: str, ranks: int) -> Program:
     """Reads a list of pairs, whose first line names its columns, or a square of bytes."""
     try:
         rows = dict(_rows(text))
@@ -257,7 +265,7 @@ def _csv(text: str, where: str) -> Communication:
         raise UserError(f"{where}: is empty")
     columns = _columns(next(iter(rows.values())), where)
     if {"from", "to"} <= columns.keys():
-        return _pairs(rows, columns, where)
+        return _pairs(rows, columns, where, ranks)
     if any(len(row) != len(rows) for row in rows.values()):
         raise UserError(
             f'{where}: must be a square of bytes, or begin with a line "from,to,messages,bytes"'
@@ -267,7 +275,7 @@ def _csv(text: str, where: str) -> Communication:
         for receiver, cell in enumerate(row):
             if value := _number(cell, f"{where}, line {line}"):
                 entries.add(sender, receiver, 0, value)
-    return entries.matrix(len(rows))
+    return Program(entries.matrix(len(rows)))
 
 
 def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -293,9 +301,10 @@ def _columns(titles: Sequence[str], where: str) -> dict[str, int]:
 
 
 def _pairs(
-    rows: Mapping[int, Sequence[str]], columns: Mapping[str, int], where: str
-) -> Communication:
-    """Reads a list of pairs from the rows, each by its line, that come after the first."""
+    rows: Mapping[int, Sequence[str]], columns: Mapping[str, int], where: str, ranks: int
+) -> Program:
+    """Reads a list of pairs from the rows, each by its line, that come after the first. It is of
+    `ranks` if it names fewer: the last ones may be silent."""
     if not {"messages", "bytes"} & columns.keys():
         raise UserError(f"{where}: has neither messages nor bytes beside its pairs")
     entries = _Entries(where)
@@ -312,7 +321,11 @@ def _pairs(
         entries.add(sender, receiver, messages, nbytes)
     if not entries.sender:
         raise UserError(f"{where}: names no pair of ranks")
-    return entries.matrix()
+    named = max(*entries.sender, *entries.receiver) + 1
+    if named >= ranks:
+        return Program(entries.matrix())
+    remark = f"{where}: names no rank beyond {named - 1}; the others of {ranks} are taken as silent"
+    return Program(entries.matrix(ranks), remark=remark)
 
 
 def _matrix_market(text: str, where: str) -> Communication:

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,31 +17,32 @@ _NUMBER = re.compile(
     r"|\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 )
 """A number by itself, with its sign, or digits in a word."""
-_SCRIPTS = {".bash", ".jl", ".lua", ".m", ".pl", ".py", ".r", ".R", ".rb", ".sh", ".tcl"}
 
 
-def pattern(arguments: Sequence[str]) -> list[str]:
-    """Returns arguments without what differs between runs of a kind: numbers and paths.
+def pattern(words: Sequence[str]) -> list[str]:
+    """Returns a program's arguments without what differs between runs of a kind: numbers and paths.
+    `words`: the program and its arguments, as recording.whole() returns them.
 
-    "--size=1000", "in/a.dat" and "step12" become "--size=0", "/" and "step0". The file of a program
-    or a script stays, by its whole path: it is what a program such as `numactl` or `julia` runs.
+    "--size=1000", "in/a.dat" and "step12" become "--size=0", "/" and "step0". What says which code
+    runs stays: files that are programs or scripts, as of `numactl` or `julia`; words with spaces,
+    which may be commands; and paths that aren't of this machine where only they can say it.
     """
-    return [_program(word) or _general(word) for word in arguments]
+    main, hidden = recording.main_word(words), recording.hides_code(words)
+    return [
+        words[at]
+        if at == main or recording.file_of(words[at])
+        else _general(words[at], hidden=hidden)
+        for at in recording.places(words)
+    ]
 
 
-def _program(word: str) -> str:
-    """Returns the path of a file that is a program or a script; "" if the word is something
-    else."""
-    found = shutil.which(word)
-    if not found and Path(word).suffix in _SCRIPTS and Path(word).is_file():
-        found = word
-    return os.path.realpath(found) if found else ""
-
-
-def _general(word: str) -> str:
+def _general(word: str, *, hidden: bool) -> str:
     name, equals, value = word.rpartition("=")
+    if any(map(str.isspace, word)):
+        return word
     if "/" in value:
-        return f"{_NUMBER.sub('0', name)}{equals}/"
+        stays = hidden and not os.path.lexists(value)
+        return word if stays else f"{_NUMBER.sub('0', name)}{equals}/"
     return _NUMBER.sub("0", word)
 
 
@@ -55,15 +55,16 @@ def find(program: Sequence[str], ranks: int) -> Run | None:
     """
     for run in same(program, ranks):
         return run
-    wanted = pattern(recording.arguments(program))
+    wanted = pattern(recording.whole(program))
     alike = (folder for folder, words in _usable(program, ranks) if pattern(words) == wanted)
     return next(_read(alike), None)
 
 
 def same(program: Sequence[str], ranks: int) -> Iterator[Run]:
     """Returns all such records of runs with the same arguments, the latest first."""
-    wanted = recording.arguments(program)
-    return _read(folder for folder, words in _usable(program, ranks) if words == wanted)
+    wanted = recording.arguments(recording.whole(program))
+    found = _usable(program, ranks)
+    return _read(folder for folder, words in found if recording.arguments(words) == wanted)
 
 
 def is_like(run: Run, program: Sequence[str]) -> bool:
@@ -72,11 +73,11 @@ def is_like(run: Run, program: Sequence[str]) -> bool:
     words = run.description.get("launch", {}).get("program")
     if not words or not same_name(words, program):
         return False
-    return recording.arguments(words) == recording.arguments(program)
+    return recording.arguments(words) == recording.arguments(recording.whole(program))
 
 
 def same_name(program: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two programs' files, of interpreters their scripts, have the same name in any
+    """Whether two programs' files, or those that they are told to run, have the same name in any
     folders."""
     first, second = (Path(recording.main_file(words)).name for words in (program, other))
     return first == second
@@ -91,8 +92,8 @@ def _read(folders: Iterable[Path]) -> Iterator[Run]:
 
 
 def _usable(program: Sequence[str], ranks: int) -> Iterator[tuple[Path, list[str]]]:
-    """Returns records of runs of so many ranks that went well, each with its arguments. Its program
-    is the same file, however it was named."""
+    """Returns records of runs of so many ranks that went well, each with its program and arguments
+    as they were recorded. The program is the same file, however it was named."""
     for folder in recording.of_program(program):
         path = folder / "run.json"
         try:
@@ -103,4 +104,4 @@ def _usable(program: Sequence[str], ranks: int) -> Iterator[tuple[Path, list[str
         if isinstance(launch, dict) and launch.get("status") == 0 and found.get("ranks") == ranks:
             words = launch.get("program")
             if isinstance(words, list) and words:
-                yield folder, recording.arguments([str(word) for word in words])
+                yield folder, [str(word) for word in words]

@@ -12,6 +12,8 @@ from thalweg.errors import UserError
 from thalweg.files import write_file
 from thalweg.hierarchy import Hierarchy
 from thalweg.network import Network
+from thalweg.report import bins
+from thalweg.report.bins import Bins
 
 Quantity = Literal["latency", "bandwidth"]
 View = Literal["latency", "bandwidth", "hierarchy"]
@@ -26,18 +28,29 @@ FONTS = ("DejaVu Sans", "Liberation Sans", "Noto Sans", "Arial", "Helvetica")
 
 
 def svg(net: Network, view: View, tree: Hierarchy) -> str:
-    """Draws a view as SVG, with hosts in the order of `tree`, the network's hierarchy."""
+    """Draws a view as SVG, with hosts in the order of `tree`, the network's hierarchy.
+
+    Rows of a matrix are hosts, or of more than bins.MOST several hosts, with means.
+    """
     names = [host.name for host in net.hosts]
     if view == "hierarchy":
         return drawing.hierarchy(tree, names)
     values: Floats = getattr(net, view)
     to_text = units.time_to_text if view == "latency" else units.rate_to_text
-    order = drawing.host_order(tree)
-    scores = goodness(values, lower_is_better=view == "latency")[order][:, order]
-    texts = [[to_text(float(values[a, b])) for b in order] for a in order]
+    rows = bins.of_hosts(names, drawing.host_order(tree))
+    order = np.argsort(rows.of, kind="stable")
+    values = values[order][:, order] if rows.single else _means(rows, values)
+    scores = goodness(values, lower_is_better=view == "latency")
+    texts = [[to_text(float(value)) for value in row] for row in values]
     best = "lowest" if view == "latency" else "highest"
     ends = (_found(texts, scores, 0.0), f"{_found(texts, scores, 1.0)} ({best})")
-    return drawing.heatmap([names[host] for host in order], scores, texts, ends)
+    return drawing.heatmap(rows.labels, scores, texts, ends)
+
+
+def _means(rows: Bins, values: Floats) -> Floats:
+    """Returns the means of cells; what is unlimited between all of their hosts stays so."""
+    found = bins.mean(rows, values)
+    return np.where(np.isnan(found), np.inf, found)
 
 
 def _found(texts: list[list[str]], scores: Floats, score: float) -> str:

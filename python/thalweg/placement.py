@@ -1,6 +1,8 @@
 """Places a program's ranks and compares with what launchers would do: text and JSON."""
 
+import contextlib
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping as Dictionary
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,10 +57,25 @@ def slots_of(net: Network, hosts: Sequence[Host], ranks: int) -> tuple[list[int]
     return slots, indices
 
 
-def usual_hosts(net: Network, ranks: int) -> list[Host]:
-    """Returns all hosts of a network, with as many slots each as the ranks need."""
-    slots = -(-ranks // len(net.hosts))
+def usual_hosts(net: Network, program: Program) -> list[Host]:
+    """Returns the hosts of a recorded run, with as many slots each as it had ranks there. For
+    another matrix, or if the network hasn't them all, all hosts of the network, with as many slots
+    each as the ranks need."""
+    if program.run:
+        with contextlib.suppress(UserError):
+            ranks_on = Counter(recorded(net, program))
+            return [Host(net.hosts[host].name, ranks) for host, ranks in ranks_on.items()]
+    slots = -(-program.matrix.ranks // len(net.hosts))
     return [Host(host.name, slots) for host in net.hosts]
+
+
+def recorded(net: Network, program: Program) -> list[int]:
+    """Returns where the recorded run had its ranks. Raises UserError if that isn't known, or a host
+    isn't in the network."""
+    if not program.run:
+        raise UserError("--migration needs a run record, which says where ranks ran before")
+    names = program.run.hosts
+    return inputs.placement(net, [names[host] for host in program.run.placement])
 
 
 def place(
@@ -107,7 +124,13 @@ def place(
 
 def parts(placed: Placed) -> "list[RenderableType]":
     """Shows which ranks run where, and what it costs beside the others."""
-    return [_by_host(placed), "", _costs(placed)]
+    shown: list[RenderableType] = [_by_host(placed), "", _costs(placed)]
+    if placed.program.calls:
+        shown.append(
+            "CommTime and the bytes beside it are of what was sent point to point, without "
+            "collectives."
+        )
+    return shown
 
 
 def _by_host(placed: Placed) -> "Table":

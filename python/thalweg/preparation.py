@@ -252,7 +252,8 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
     if request.matrix:  # what can't be used is said before the network is probed
         from thalweg import run_placement
 
-        run_placement.named(request.matrix, ranks)
+        if remark := run_placement.named(request.matrix, ranks).remark:
+            console.note(remark)
     if len(set(names)) == 1:
         if request.network:  # which a typing mistake shouldn't wait to be noticed for
             from thalweg import inputs

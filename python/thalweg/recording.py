@@ -18,7 +18,14 @@ from typing import Any
 from thalweg import __version__, console, inputs, paths
 from thalweg import network as networks
 from thalweg.errors import UserError
-from thalweg.files import make_output_folder, parse_json, read_text, write_error, write_whole
+from thalweg.files import (
+    is_file,
+    make_output_folder,
+    parse_json,
+    read_text,
+    write_error,
+    write_whole,
+)
 from thalweg.record import digest
 
 KEPT = 5
@@ -34,6 +41,13 @@ _OPTION = re.compile(r"-[^-mcXW]*([mcXW])(.*)", re.DOTALL)
 """Options of the Python interpreter, of which the last has a value: there or in the next word."""
 _LONG_OPTION = "--check-hash-based-pycs"
 """The interpreter's only long option that has a value in the next word."""
+_SCRIPTS = {".bash", ".jl", ".lua", ".m", ".pl", ".py", ".r", ".R", ".rb", ".sh", ".tcl"}
+_INTERPRETER = re.compile(
+    r"(?:(?:ba|c|da|k|tc|z)?sh|julia|lua|octave|perl|R|Rscript|ruby|tclsh)[-.\d]*"
+)
+"""Names of programs whose first argument that is a file is a script, whatever it is called."""
+_CONTAINER = re.compile("apptainer|ch-run|docker|podman|shifter|singularity")
+"""Names of programs that start others among files that aren't those of this machine."""
 
 
 @dataclass
@@ -44,7 +58,7 @@ class Recording:
     network: Path | None
     plan: Path | None
     program: Sequence[str] = ()
-    """The program and its arguments."""
+    """The program and its arguments, as whole() returns them."""
     order: Sequence[str] | None = None
     """The host of each rank in the launcher's order, if the ranks are placed otherwise."""
     known: Sequence[str] = ()
@@ -111,7 +125,7 @@ def usual(program: Sequence[str], hosts: Sequence[str]) -> Path | None:
     that may still go on. None, with a
     note, if there is no place.
     """
-    group = _records() / f"{_key(_program(program))}-{_key(sorted(set(hosts)))}"
+    group = _records() / f"{_key(_code(program))}-{_key(sorted(set(hosts)))}"
     folder = group / f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}"
     try:
         folder.mkdir(parents=True)
@@ -139,7 +153,7 @@ def _is_over(folder: Path) -> bool:
 
 def of_program(program: Sequence[str]) -> list[Path]:
     """Returns the records in the cache of runs of the program, on any hosts, the latest first."""
-    found = _records().glob(f"{_key(_program(program))}-*/*/run.json")
+    found = _records().glob(f"{_key(_code(program))}-*/*/run.json")
     return sorted((path.parent for path in found), key=lambda path: path.name, reverse=True)
 
 
@@ -151,45 +165,129 @@ def _key(named: str | Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(named).encode()).hexdigest()[:12]
 
 
-def identity(words: Sequence[str]) -> list[str]:
-    """Returns a program with its arguments so that it is the same from any folder: the program's
-    file by its whole path, of an interpreter's script both, and the arguments as they are."""
-    return [_program(words), *arguments(words)]
+# What a program is -------------------------------------------------------------------------------
 
 
-def arguments(words: Sequence[str]) -> list[str]:
-    """Returns a program's arguments, of an interpreter's script those of both."""
-    found = list(words[1:])
-    for script in _script(words):
-        found.remove(script)
+def whole(words: Sequence[str]) -> list[str]:
+    """Returns a program with its arguments so that they name the same files from any folder: words
+    that are programs or scripts by their whole paths, the others as they are."""
+    at, file = _main(words)
+    found = [file_of(word) or word for word in words]
+    if "/" in words[0]:  # it may be on other hosts only
+        found[0] = _path(words[0])
+    if file:
+        found[at] = file
     return found
 
 
+def file_of(word: str) -> str:
+    """Returns the whole path of a file that is a program or a script; "" if the word is something
+    else."""
+    found = shutil.which(word)
+    if not found and Path(word).suffix in _SCRIPTS and is_file(Path(word)):
+        found = word
+    return _path(found) if found else ""
+
+
+def identity(words: Sequence[str]) -> list[str]:
+    """Returns a program with its arguments so that it is the same from any folder: the files that
+    have its code in one text, and its arguments as of whole()."""
+    return [_code(words), *arguments(whole(words))]
+
+
+def arguments(words: Sequence[str]) -> list[str]:
+    """Returns a program's arguments, of a Python script those of both."""
+    return [words[at] for at in places(words)]
+
+
+def places(words: Sequence[str]) -> list[int]:
+    """Returns which words arguments() returns."""
+    at, file = _main(words)
+    script = at if file and _is_python(words) else 0
+    return [place for place in range(1, len(words)) if place != script]
+
+
+def main_word(words: Sequence[str]) -> int:
+    """Returns which word says what code runs: of an interpreter its script or module, of another
+    program that starts one the first argument that is a program or a script; else 0.
+
+    Arguments of a program that isn't on the PATH may be words, such as "sort", that are programs
+    there: it starts none of them.
+    """
+    return _main(words)[0]
+
+
 def main_file(words: Sequence[str]) -> str:
-    """Returns the file that has the program's own code: of an interpreter, its script."""
-    return (*_script(words), words[0])[0]
+    """Returns the file, or the Python module, that has the program's own code."""
+    return words[main_word(words)]
 
 
-def _program(words: Sequence[str]) -> str:
-    """The program's file; of an interpreter's script, both."""
-    found = [shutil.which(words[0]) or words[0], *_script(words)]
-    return " ".join(os.path.realpath(word) for word in found)
+def hides_code(words: Sequence[str]) -> bool:
+    """Whether it can't be told from here what code runs: that of a container, or of an interpreter
+    without a script."""
+    if _CONTAINER.fullmatch(Path(words[0]).name):
+        return True
+    return _runs_any_file(words[0]) and not main_word(words)
 
 
-def _script(words: Sequence[str]) -> list[str]:
-    """The script, if the program is an interpreter that was told one, not a module or a command."""
-    if not Path(words[0]).name.startswith("python"):
-        return []
-    rest = iter(words[1:])
-    for word in rest:
-        if not word.startswith("-"):
-            return [word]
-        option = _OPTION.match(word)
-        if word == "-" or (option and option[1] in "mc"):
-            return []
-        if (option and not option[2]) or word == _LONG_OPTION:
-            next(rest, None)
-    return []
+def _code(words: Sequence[str]) -> str:
+    """What tells programs apart: the program's file, and that of main_word(), whatever links lead
+    there; a module by its name."""
+    at, file = _main(words)
+    found = [shutil.which(words[0]) or words[0], *([file] if file else [])]
+    files = " ".join(os.path.realpath(each) for each in found)
+    return f"{files} {words[at]}" if at and not file else files
+
+
+def _main(words: Sequence[str]) -> tuple[int, str]:
+    """Returns main_word() and the whole path of its file; "" for a module, and where it is 0."""
+    if _is_python(words):
+        return _of_python(words)
+    runs_any_file, starts_any = _runs_any_file(words[0]), _is_on_path(words[0])
+    for at, word in enumerate(words[1:], 1):
+        if runs_any_file and is_file(Path(word)):
+            return at, _path(word)
+        if (file := file_of(word)) and (starts_any or not _is_on_path(word)):
+            rest = words[at:]
+            its, its_file = _main(rest) if _is_python(rest) or _runs_any_file(word) else (0, "")
+            return (at + its, its_file) if its else (at, file)
+    return 0, ""
+
+
+def _is_on_path(word: str) -> bool:
+    """Whether a program is the one that its name alone would start."""
+    found = shutil.which(Path(word).name)
+    return found is not None and _path(found) == file_of(word)
+
+
+def _is_python(words: Sequence[str]) -> bool:
+    return Path(words[0]).name.startswith("python")
+
+
+def _runs_any_file(word: str) -> bool:
+    return _INTERPRETER.fullmatch(Path(word).name) is not None
+
+
+def _of_python(words: Sequence[str]) -> tuple[int, str]:
+    """The same of the Python interpreter; 0 if it was told neither a script nor a module."""
+    at = 1
+    while at < len(words) and words[at] != "-":
+        if not words[at].startswith("-"):
+            return at, _path(words[at])
+        option = _OPTION.match(words[at])
+        value_is_next = words[at] == _LONG_OPTION or (option is not None and not option[2])
+        value = at + int(value_is_next)
+        if option and option[1] in "mc":
+            return (value if option[1] == "m" and value < len(words) else 0), ""
+        at = value + 1
+    return 0, ""
+
+
+def _path(name: str) -> str:
+    """The whole path of a file by its own name, to which a link may lead: programs may go by the
+    name that they are called by."""
+    folder, file = os.path.split(name)
+    return str(Path(os.path.realpath(folder)) / file)
 
 
 def _described(path: Path) -> dict[str, Any]:

@@ -187,7 +187,7 @@ def known_program(program: Sequence[str], ranks: int, matrix: Path | None) -> Pr
 
 def named(path: Path, ranks: int) -> Program:
     """Reads the matrix that the user named. Raises UserError if it isn't one of so many ranks."""
-    known = matrices.read(path)
+    known = matrices.read(path, ranks)
     if known.matrix.ranks != ranks:
         raise UserError(
             f"matrix {path}: is of {known.matrix.ranks} ranks, but the run has {ranks}; record a "
@@ -325,23 +325,26 @@ def lines(choice: Choice) -> Iterator[str]:
         f"{choice.moved} of {len(choice.usual.hosts)} ranks start on another host than in the "
         f"launcher's order, by what was sent in {choice.source}:"
     )
-    yield f"{'':28}{'launcher':>12}{'placed':>12}"
+    yield f"{'':36}{'launcher':>12}{'placed':>12}"
     for name, usual, best in _rows(choice):
-        yield f"{name:28}{usual:>12}{best:>12}"
+        yield f"{name:36}{usual:>12}{best:>12}"
 
 
 def _rows(choice: Choice) -> Iterator[tuple[str, str, str]]:
     pair = choice.usual.traffic, choice.best.traffic
     for name, field in (
-        ("bytes inside hosts", "intra_host"),
-        ("bytes between hosts", "inter_host"),
-        ("bytes between sites", "inter_site"),
+        ("sent point to point inside hosts", "intra_host"),
+        ("sent point to point between hosts", "inter_host"),
+        ("sent point to point between sites", "inter_site"),
     ):
         usual, best = (size_to_text(round(getattr(traffic, field))) for traffic in pair)
         yield name, usual, best
-    yield "CommTime", time_to_text(pair[0].comm_time), time_to_text(pair[1].comm_time)
-    totals = choice.usual.total, choice.best.total
-    yield "communication of a rank", time_to_text(totals[0]), time_to_text(totals[1])
+    for name, times in (
+        ("CommTime, point to point", [traffic.comm_time for traffic in pair]),
+        ("communication of a rank", [choice.usual.total, choice.best.total]),
+    ):
+        usual, best = map(time_to_text, times)
+        yield name, usual, best
 
 
 def outcome(choice: Choice, run: Run) -> str:

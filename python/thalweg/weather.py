@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_args
 
@@ -41,6 +41,8 @@ AHEAD = 60.0
 more: what is known then isn't known to be old."""
 LATEST = 253_402_300_800.0
 """The first time whose year has five digits, in seconds since 1970: no calendar has it."""
+_noted: set[Path] = set()
+"""The files with which something is wrong, as was said."""
 FEWEST = 20
 """Fewest transfers of a pair in a run record that tell something."""
 USUAL_SHARE = 0.1
@@ -228,17 +230,18 @@ def load(hosts: Iterable[str], *, recent: bool = False) -> History:
         return History(names, [])
     except (OSError, UserError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
-        _note_ignored(path, why)
+        _note_once(path, f"weather {path} is ignored: {why}")
         return History(names, [])
     found = [entry for line in lines if (entry := _entry(line, names))]
     now = time.time() + AHEAD
     return History(names, sorted((e for e in found if e.at <= now), key=lambda entry: entry.at))
 
 
-@cache
-def _note_ignored(path: Path, why: str) -> None:
-    """Says it once, however often the file is looked at."""
-    console.note(f"weather {path} is ignored: {why}")
+def _note_once(path: Path, line: str) -> None:
+    """Says what is wrong with a history once, however often it is read and written."""
+    if path not in _noted:
+        _noted.add(path)
+        console.note(line)
 
 
 def _head(names: Sequence[str]) -> str:
@@ -290,9 +293,9 @@ def add(hosts: Iterable[str], entry: Entry) -> None:
                 _drop_half(path)
     except (OSError, UserError) as error:
         if isinstance(error, OSError):
-            console.note(write_error(f"weather {path}", error, paths.ANOTHER_CACHE))
+            _note_once(path, write_error(f"weather {path}", error, paths.ANOTHER_CACHE))
         else:
-            console.note(f"weather {path} isn't kept: {error}")
+            _note_once(path, f"weather {path} isn't kept: {error}")
 
 
 @contextmanager

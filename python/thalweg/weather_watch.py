@@ -11,6 +11,12 @@ from thalweg.network import Network
 
 Pairs = Sequence[tuple[int, int]]
 
+LONGEST_PAUSE = 86_400 * 365.0
+"""Seconds; a share that allows less than one sample a year asks for more than clocks can wait."""
+FAILED = 3.0
+"""A failed sample counts as so many times what one may take: while it waited for a silent host, for
+up to a minute, it loaded no network."""
+
 
 def parse_share(text: str) -> float:
     """Reads "0.1%". Raises UserError."""
@@ -50,7 +56,8 @@ def watch(
         succeeded += _sample(net, pace, launcher, listed)
         done += 1
         if times is None or done < times:
-            pause(max(0.0, max(every, pace.taken / share) - (clock() - begin)))
+            wait = max(every, pace.taken / share) - (clock() - begin)
+            pause(min(max(0.0, wait), LONGEST_PAUSE))
     if not succeeded:
         raise UserError("the sample failed" if done == 1 else f"all {done} samples failed")
 
@@ -88,6 +95,7 @@ def _sample(net: Network, pace: "_Pace", launcher: Launcher, listed: Mapping[str
         )  # fmt: skip
     except UserError as error:
         console.note(f"no sample: {error}")
+        pace.failed()
         return False
     console.note(f"pairs sampled: {len(entry.bandwidth)}")
     return True
@@ -106,7 +114,7 @@ class _Pace:
         # The probe's streams last at least 50 ms.
         farthest = max(float(net.latency[a, b] + net.latency[b, a]) for a, b in pairs)
         self._shortest = max(0.05, sampling.ROUND_TRIPS * farthest)
-        self._each = self._shortest * self._dilation
+        self._each = self._usual = self._shortest * self._dilation
         self.taken = 0.0
         """The seconds that the latest sample took."""
 
@@ -124,7 +132,13 @@ class _Pace:
         ]
         self._position = (self._position + self._count) % len(self._pairs)
         self.taken = 0.0
+        self._usual = self._each
         return chosen
+
+    def failed(self) -> None:
+        """Forgets how long the sample took, but for what may have been traffic."""
+        self.taken = min(self.taken, FAILED * self.budget * self._dilation)
+        self._each = self._usual
 
     def measured_for(self, seconds: float) -> None:
         """Learns how long the sample took. One that ended before it measured tells nothing."""

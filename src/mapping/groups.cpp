@@ -5,11 +5,15 @@
 #include "units/index.hpp"
 #include "units/mix.hpp"
 
+#include <iterator>
 #include <map>
 #include <utility>
 
 namespace thalweg::mapping {
 namespace {
+
+/// The share of a cost that an exchange has to save: less is rounding.
+constexpr double least_gain = 1e-9;
 
 /// Returns the hosts that may exchange their ranks, by slots.
 std::map<std::int32_t, std::vector<HostId>> exchangeable(const Problem& problem) {
@@ -83,6 +87,36 @@ Placement bisect_groups(const Problem& problem, const HostCosts& costs, const Pl
                      [&](const Problem& groups, const Placement& /*from*/, std::size_t) {
                        return bisect(groups, costs, groups.slots);
                      });
+}
+
+Placement swap_groups(const Problem& problem, const HostCosts& costs, const Placement& start,
+                      std::int64_t moves) {
+  State state(problem, costs, start);
+  std::vector<std::vector<Rank>> ranks_on(problem.slots.size());
+  for (Rank rank = 0; rank < problem.ranks(); ++rank)
+    ranks_on[index(start[index(rank)])].push_back(rank);
+  const auto swap = [&](HostId a, HostId b) {
+    std::vector<Move> swapped;
+    for (const Rank rank : ranks_on[index(a)])
+      swapped.push_back({rank, b});
+    for (const Rank rank : ranks_on[index(b)])
+      swapped.push_back({rank, a});
+    moves -= static_cast<std::int64_t>(swapped.size() + state.effort(swapped));
+    const bool is_better = !swapped.empty() && state.change(swapped) < -least_gain * state.total();
+    if (!is_better) return false;
+    state.apply(swapped);
+    std::swap(ranks_on[index(a)], ranks_on[index(b)]);
+    return true;
+  };
+  for (bool has_changed = true; has_changed;) {
+    has_changed = false;
+    for (const auto& [slots, members] : exchangeable(problem))
+      for (std::size_t b = 1; b < members.size(); ++b)
+        for (std::size_t a = 0; a < b && moves > 0; ++a)
+          has_changed = swap(members[a], members[b]) || has_changed;
+  }
+  state.recompute();
+  return state.total() < State(problem, costs, start).total() ? state.placement() : start;
 }
 
 Placement shuffle_groups(const Problem& problem, const Placement& start, std::uint64_t seed) {

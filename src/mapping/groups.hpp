@@ -15,6 +15,12 @@ Placement exchange_groups(const Problem& problem, const HostCosts& costs, const 
 /// Does the same by recursive bisection of hosts and groups (starts.hpp) instead of exchanges.
 Placement bisect_groups(const Problem& problem, const HostCosts& costs, const Placement& start);
 
+/// Does the same by exchanging two hosts at a time, as long as that lowers the whole cost, calls of
+/// collectives included, which the others don't look at.
+/// @param moves ranks that evaluated exchanges move, and hosts that their calls then look at
+Placement swap_groups(const Problem& problem, const HostCosts& costs, const Placement& start,
+                      std::int64_t moves);
+
 /// Draws which host each group goes to, in the same manner.
 Placement shuffle_groups(const Problem& problem, const Placement& start, std::uint64_t seed);
 

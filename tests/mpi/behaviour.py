@@ -703,6 +703,20 @@ def device(case: Case) -> None:
     assert said(done.stderr) == [expected], done.stderr
 
 
+def fault_tolerance(case: Case) -> None:
+    """Where the MPI library goes on when ranks die, all is native, and nothing is recorded."""
+    program = [str(case.program(f"semantics_{case.flavour}")), "calls"]
+    path = case.folder / "summary.json"
+    record = case.folder / "record"
+    wanted = {"THALWEG_SUMMARY": str(path), "THALWEG_RECORD": str(record)}
+    stderr, traced = case.run(program, {**wanted, "OMPI_MCA_mpi_ft_enable": "1"})
+    why = "the MPI library goes on when ranks die (mpirun --with-ft): nothing is recorded"
+    assert said(stderr) == [f"thalweg: {why}; everything is native"], stderr
+    summary = json.loads(path.read_text())
+    assert native(summary, "bcast") == {"fault-tolerance": 3}, summary
+    assert not traced and not record.exists(), list(case.folder.iterdir())
+
+
 def semantics(case: Case) -> None:
     if build(case.flavour).name != "mpich-5.0":  # Its wheel doesn't check arguments.
         case.semantics("errors", ranks=4)
@@ -766,6 +780,7 @@ CASES: dict[str, Callable[[Case], int | None]] = {
     "collectives": collectives,
     "lifetimes": lifetimes,
     "device": device,
+    "fault-tolerance": fault_tolerance,
     "semantics": semantics,
     "large": large,
 }

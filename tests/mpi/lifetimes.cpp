@@ -48,14 +48,22 @@ void attributes() {
   MPI_Comm_free_keyval(&key);
 }
 
+MPI_Comm freed_last = MPI_COMM_NULL;
+
 int call_in_finalize(MPI_Comm, int, void*, void*) {
   check_collectives(MPI_COMM_WORLD);
+  MPI_Comm_free(&freed_last);
   return MPI_SUCCESS;
 }
 
-/// The program's own attribute of MPI_COMM_SELF makes calls in MPI_Finalize, as MPI allows.
+/// The program's own attribute of MPI_COMM_SELF makes calls in MPI_Finalize, and frees a
+/// communicator, as MPI allows.
 void finalize() {
   check_collectives(MPI_COMM_WORLD);
+  // What its ranks begin to agree on in its first call is still open when it is freed.
+  MPI_Comm_dup(MPI_COMM_WORLD, &freed_last);
+  int value = 0;
+  MPI_Bcast(&value, 1, MPI_INT, 0, freed_last);
   int key = MPI_KEYVAL_INVALID;
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, call_in_finalize, &key, nullptr);
   MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);

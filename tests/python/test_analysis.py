@@ -15,6 +15,7 @@ from thalweg.analysis import (
     paths,
     stages,
     tables,
+    waits,
 )
 from thalweg.analysis.tables import Names, Run
 from thalweg.collective import Kind
@@ -267,3 +268,38 @@ def test_paths_end_whatever_the_clocks_say() -> None:
                     made.message(call, sender, receiver, (times[0], times[1]), (times[2], times[3]))
     found = paths.causes(made.run())
     assert found.select(paths.CAUSES).min().min_horizontal().item() >= 0
+
+
+def test_calls_of_a_run_that_was_killed_are_paired_from_the_first_one() -> None:
+    """Rank 1 has not written its last call; communicators with the same members come and go."""
+    made = Recording(2)
+    for at in range(4):
+        ranks = (0, 1) if at < 3 else (0,)
+        made.call(
+            Kind.bcast, dict.fromkeys(ranks, (1000 * at, 1000 * at + 10)), tag=-5, sequence=0,
+            ranks=2,
+        )  # fmt: skip
+    run = made.run()
+    assert run.left_out == 1
+    lasted = run.calls.group_by("call").agg(pl.col("exit").max() - pl.col("enter").min())
+    assert lasted["exit"].to_list() == [10] * 3
+
+
+def test_nobody_waits_in_a_reduction_of_one_rank() -> None:
+    made = Recording(2)
+    for kind in (Kind.reduce, Kind.gather, Kind.bcast, Kind.scan, Kind.barrier):
+        made.call(kind, {0: (0, 1000)}, ranks=1)
+    assert waits.wait_states(made.run()).is_empty()
+
+
+def test_a_deep_chain_is_a_tree_and_a_cycle_is_none() -> None:
+    ranks = 300
+    made = Recording(ranks)
+    for parents in ({rank: rank - 1 for rank in range(1, ranks)}, {1: 2, 2: 3, 3: 1, 4: 0}):
+        kind, members = Kind.bcast, 1 + len(parents)
+        call = made.call(kind, dict.fromkeys(range(members), (0, 10_000)))
+        for child, parent in parents.items():
+            made.message(call, parent, child, (child, child + 1), (0, child + 2), step=child)
+    found = stages.edges(made.run())
+    assert found["call"].unique().to_list() == [0]
+    assert len(found) == ranks - 1

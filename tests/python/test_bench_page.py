@@ -123,6 +123,12 @@ def test_a_summary_says_that_its_run_did_not_end(results: Path) -> None:
     assert not is_unfinished()
     page(resume=True).finish()
     assert not is_unfinished()
+    page(resume=True, is_partial=True).finish()
+    assert is_unfinished(), "options leave out parts, which may be missing"
+    page(render=True).finish()
+    assert is_unfinished()
+    page(resume=True).finish()
+    assert not is_unfinished()
 
 
 def test_a_quick_run_writes_nothing(results: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_record import calls, part, write
 
 from thalweg import communication, mapping, network
 from thalweg.cli import main
@@ -137,6 +138,32 @@ def test_a_matrix_as_a_picture(file: Path, tmp_path: Path) -> None:
     assert titles["1 to 0: 1KB"] == "rgb(255,234,70)"  # the brightest
     words = [each.text for each in root.iter(f"{SVG}text")]
     assert {"10B", "100B", "1KB", "nothing"} <= set(words)
+
+
+@pytest.mark.parametrize("called", [False, True])
+def test_only_a_record_with_calls_is_said_to_keep_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, called: bool
+) -> None:
+    write(tmp_path, 2, part(0, 2, *([calls(5, 1, 1, [10])] if called else [])), part(1, 2))
+    assert main(["show", str(tmp_path)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "sent nothing point to point" in shown
+    assert ("collectives are kept as calls" in shown) == called
+
+
+def test_collectives_of_monitoring_are_said_to_be_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for rank in range(2):
+        (tmp_path / f"out.{rank}.prof").write_text(
+            f"# POINT TO POINT\nI\t{rank}\t{1 - rank}\t8 bytes\t2 msgs sent\n# OSC\n"
+        )
+    assert main(["show", str(tmp_path)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "sent nothing point to point." in shown and "kept as calls" not in shown
+    assert "collectives (lines with I) are left out" in shown
+    assert main(["place", str(tmp_path), "--network", "two-sites"]) == 0
+    assert "lines with I) are left out" in " ".join(capsys.readouterr().err.split())
 
 
 def test_nothing_sent_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

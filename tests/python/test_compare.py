@@ -189,3 +189,13 @@ def test_calls_of_both_runs_are_in_both_however_much_they_differ() -> None:
     assert words.verdict_on(Difference(1000.0, 1250.0, 0.0)) == "1.25 times slower"
     assert words.verdict_on(Difference(1000.0, 1_234_567.0, 0.0)) == "1200 times slower"
     assert words.verdict_on(Difference(1_234_567.0, 0.0, 0.0)) == "1200000 times faster"
+
+
+def test_what_most_calls_went_by_is_named() -> None:
+    made = Recording(2)
+    for at in range(10):
+        times = dict.fromkeys(range(2), (1000 * at, 1000 * at + 100))
+        made.call(Kind.allreduce, times, planned=at > 2)
+    (match,) = compare.compare(made.run(), made.run()).matches
+    assert match.algorithms == ("drawn", "drawn")
+    assert match.calls == (10, 10)

@@ -2,9 +2,11 @@
 
 import json
 import math
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from test_record import calls, member, messages, part, write
 
 from thalweg import mapping, network, placement
 from thalweg.cli import main
@@ -211,6 +213,51 @@ def test_place_refuses_in_one_line(
     error = capsys.readouterr().err
     assert message in error
     assert len(error.strip().splitlines()) == 1
+
+
+def test_a_lists_last_ranks_may_be_silent(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    matrix, net_file = files
+    assert main(["place", matrix, "--network", net_file, "-n", "10", "--json"]) == 0
+    shown = capsys.readouterr()
+    assert len(json.loads(shown.out)["placement"]) == 10
+    assert "the others of 10 are taken as silent" in " ".join(shown.err.split())
+
+
+def test_a_recorded_runs_hosts_have_the_slots_that_it_used(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    hosts = [0] * 6 + [1] * 2
+    parts = [part(r, 8, messages(r ^ 1, [(1, 1000)]), host=hosts[r]) for r in range(8)]
+    write(folder, 8, *parts, hosts=["host3", "host1"], placement=hosts)
+    words = ["place", str(folder), "--network", files[1], "--json"]
+    assert main(words) == 0
+    placed = json.loads(capsys.readouterr().out)["placement"]
+    assert Counter(placed) == {"host3": 6, "host1": 2}
+    # On a network that hasn't these hosts all are taken.
+    write(folder, 8, *parts, hosts=["north", "south"], placement=hosts)
+    assert main([*words, "--method", "block"]) == 0
+    placed = json.loads(capsys.readouterr().out)["placement"]
+    assert placed == ["host0", "host0", "host1", "host1", "host2", "host2", "host3", "host3"]
+
+
+@pytest.mark.parametrize("called", [False, True])
+def test_place_says_which_columns_leave_collectives_out(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], *, called: bool
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    parts = [
+        part(r, 2, *([calls(5, 1, 1, [10])] if called else []), member(5, r, 2, 0), host=r)
+        for r in range(2)
+    ]
+    write(folder, 2, *parts, hosts=["host0", "host1"], placement=[0, 1])
+    assert main(["place", str(folder), "--network", files[1]]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert ("sent point to point, without collectives" in shown) == called
 
 
 def test_place_wants_a_network(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:

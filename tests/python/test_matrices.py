@@ -85,6 +85,28 @@ def test_a_folder_of_monitoring_is_one_matrix(tmp_path: Path) -> None:
     assert matrix.ranks == 3 and pairs(matrix) == {(0, 1): (3, 300), (1, 2): (3, 300)}
 
 
+def test_collectives_that_monitoring_leaves_out_are_said(tmp_path: Path) -> None:
+    path = tmp_path / "a.prof"
+    path.write_text(MONITORED)
+    assert "collectives (lines with I) are left out" in matrices.read(path).remark
+    path.write_text(MONITORED.replace("8 bytes\t2 msgs", "0 bytes\t0 msgs"))
+    assert matrices.read(path).remark == ""
+
+
+def test_a_list_of_pairs_may_end_before_the_last_ranks(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("from,to,bytes\n0,1,30\n")
+    for ranks, count in ((0, 2), (1, 2), (2, 2), (4, 4)):
+        found = matrices.read(path, ranks)
+        assert found.matrix.ranks == count and pairs(found.matrix) == {(0, 1): (0, 30)}
+        assert bool(found.remark) == (count == 4)
+    path.write_text("0,30\n0,0\n")  # a square says how many there are
+    assert matrices.read(path, 4).matrix.ranks == 2
+    with pytest.raises(UserError, match="too many"):
+        path.write_text("from,to,bytes\n0,1,30\n")
+        matrices.read(path, 10**8)
+
+
 def test_monitoring_without_a_ranks_file_or_of_two_runs_is_refused(tmp_path: Path) -> None:
     first, *_, last = monitored(tmp_path)
     another = tmp_path / "another.0.prof"

@@ -42,7 +42,7 @@ def recorded(
     ],
 )
 def test_numbers_and_paths_are_no_part_of_a_pattern(words: list[str], general: list[str]) -> None:
-    assert past_runs.pattern(words) == general
+    assert past_runs.pattern(["./app", *words]) == general
 
 
 def test_what_a_program_starts_is_part_of_its_pattern(tmp_path: Path) -> None:
@@ -52,8 +52,54 @@ def test_what_a_program_starts_is_part_of_its_pattern(tmp_path: Path) -> None:
     script.touch()
     (tmp_path / "mesh.dat").touch()
     words = ["--cpunodebind=0", str(program), str(script), str(tmp_path / "mesh.dat")]
-    assert past_runs.pattern(words) == ["--cpunodebind=0", str(program), str(script), "/"]
-    assert past_runs.pattern(["sh"])[0].startswith("/")
+    kept = ["--cpunodebind=0", str(program), str(script), "/"]
+    assert past_runs.pattern(recording.whole(["env", *words])) == kept
+    assert past_runs.pattern(recording.whole(["env", "sh"]))[0].startswith("/")
+
+
+@pytest.mark.parametrize(
+    ("words", "other", "alike"),
+    [
+        (["bash", "./job_a"], ["bash", "./job_b"], False),
+        (["bash", "-c", "./solver_a 10"], ["bash", "-c", "./solver_b 10"], False),
+        (["env", "bash", "-c", "in/a b"], ["env", "bash", "-c", "in/c b"], False),
+        (["apptainer", "exec", "/i/a", "/i/solver"], ["apptainer", "exec", "/i/a", "/i/b"], False),
+        (["apptainer", "exec", "/i/a", "--n=3"], ["apptainer", "exec", "/i/a", "--n=4"], True),
+        (["bash", "./job_a", "in/a.dat"], ["bash", "./job_a", "out/b.dat"], True),
+        (["python3", "-m", "step1", "in/a"], ["python3", "-m", "step2", "in/a"], False),
+    ],
+)
+def test_another_programs_record_does_not_stand_for_a_wrapped_one(
+    words: list[str], other: list[str], *, alike: bool, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    for name in ("job_a", "job_b"):
+        Path(name).touch(mode=0o644)
+    recorded("010000", recording.whole(words))
+    assert past_runs.find(words, 2)
+    assert (past_runs.find(other, 2) is not None) == alike
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["bash", "run.sh", "1"], ["bash", "run", "1"], ["env", "FOO=1", "./solver"], ["./solver"]],
+)
+def test_programs_of_different_folders_differ_however_they_are_started(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        for file, mode in (("run.sh", 0o644), ("run", 0o644), ("solver", 0o755)):
+            (tmp_path / name / file).touch(mode=mode)
+    monkeypatch.chdir(tmp_path / "a")
+    first = recorded("010000", recording.whole(words))
+    assert [run.folder for run in past_runs.same(words, 2)] == [first]
+    monkeypatch.chdir(tmp_path / "b")
+    assert past_runs.find(words, 2) is None
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    monkeypatch.chdir(tmp_path / "link")
+    assert [run.folder for run in past_runs.same(words, 2)] == [first]
 
 
 def test_the_same_arguments_come_before_the_same_pattern_and_late_ones_before_early_ones() -> None:

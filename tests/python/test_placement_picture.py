@@ -12,7 +12,7 @@ from test_record import messages, part, write
 from thalweg import inputs, mapping, network, placement_picture, record, run_placement
 from thalweg.cli import main
 from thalweg.placement_picture import Placed
-from thalweg.report import bins
+from thalweg.report import bins, placement_parts
 
 SVG = "{http://www.w3.org/2000/svg}"
 SITE_OF = {"a": "west", "b": "west", "c": "east", "d": "east"}
@@ -146,6 +146,16 @@ def test_the_page_of_a_placed_run(tmp_path: Path, order: object, *, shown: bool)
         drawn = blocks["Communication matrix and traffic, before and after"]["svg"]
         words = [each.text for each in ET.fromstring(drawn).iter(f"{SVG}text")]
         assert {"in the launcher's order", "as placed", "west0", "east0"} <= set(words)
+
+
+def test_the_page_of_a_placed_run_without_messages(tmp_path: Path) -> None:
+    parts = [part(rank, 2, host=rank) for rank in range(2)]
+    placed = {"hosts": ["west0", "east0"], "placement": [0, 1]}
+    write(tmp_path, 2, *parts, **placed, launch={"status": 0, "order": ["east0", "west0"]})
+    (section,) = placement_parts.sections(record.read(tmp_path), None)
+    (block,) = section.blocks
+    assert section.title == "Placement"
+    assert "2 of 2 ranks" in str(block) and "nothing point to point" in str(block)
 
 
 def test_the_recorded_run_is_what_was_before(tmp_path: Path) -> None:

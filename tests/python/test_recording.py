@@ -132,9 +132,9 @@ def test_records_of_runs_that_go_on_stay_until_they_are_old(
             "app.py",
             ["--check-hash-based-pycs", "never"],
         ),
-        (["-m", "pkg", "a"], None, ["-m", "pkg", "a"]),
-        (["-um", "pkg", "a"], None, ["-um", "pkg", "a"]),
-        (["-mpkg", "a"], None, ["-mpkg", "a"]),
+        (["-m", "pkg", "a"], "pkg", ["-m", "pkg", "a"]),
+        (["-um", "pkg", "a"], "pkg", ["-um", "pkg", "a"]),
+        (["-mpkg", "a"], "-mpkg", ["-mpkg", "a"]),
         (["-c", "import pkg", "a"], None, ["-c", "import pkg", "a"]),
         (["-", "a"], None, ["-", "a"]),
         ([], None, []),
@@ -149,8 +149,50 @@ def test_an_interpreters_script_is_found_behind_its_options(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     program, *arguments = recording.identity(["/none/python3", *words])
-    assert program == " ".join(["/none/python3", *([str(tmp_path / script)] if script else [])])
+    code = str(tmp_path / script) if script and script.endswith(".py") else script
+    assert program == " ".join(filter(None, ["/none/python3", code]))
     assert arguments == rest
+
+
+def test_a_program_is_recorded_by_the_whole_paths_of_its_files(
+    recorder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("run.sh", "run"):
+        Path(name).touch(mode=0o644)
+    for name in ("run.sh", "./run"):
+        run(recorder, "--record", str(tmp_path / "it"), program=("bash", name, "run.dat", "x"))
+        program = json.loads((tmp_path / "it/run.json").read_text())["launch"]["program"]
+        assert program[1:] == [str(tmp_path / name), "run.dat", "x"]
+        assert program[0].startswith("/") and program[0].endswith("/bash")
+        assert recording.whole(program) == program
+        assert recording.identity(program) == recording.identity(["bash", name, "run.dat", "x"])
+
+
+@pytest.mark.parametrize(
+    ("words", "other"),
+    [
+        (["bash", "a.sh"], ["bash", "b.sh"]),
+        (["env", "./a"], ["env", "./b"]),
+        (["env", "bash", "a.sh"], ["env", "bash", "b.sh"]),
+        (["python3", "-m", "a"], ["python3", "-m", "b"]),
+    ],
+)
+def test_wrapped_programs_do_not_remove_each_others_records(
+    words: list[str], other: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b", "a.sh", "b.sh"):
+        Path(name).touch(mode=0o755)
+    found = []
+    for number, program in enumerate([words, *[other] * (recording.KEPT + 1)]):
+        made = recording.usual(program, ["a", "b"])
+        assert made
+        (made / "run.json").write_text('{"launch": {"status": 0}}')
+        found.append(made.rename(made.with_name(f"20000101T00000{number}-1")))
+    assert [folder.exists() for folder in found[:3]] == [True, False, True]
+    assert recording.of_program(words) == found[:1]
 
 
 def test_no_record_leaves_none(recorder: Path, tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_ranks_that_talk_come_to_one_site_and_rank_0_stays(net: Network, partner
     assert choice.moved == sum(a != b for a, b in zip(chosen, USUAL, strict=True))
     text = "\n".join(run_placement.lines(choice))
     assert f"{choice.moved} of 4 ranks start on another host" in text
-    assert "bytes between sites" in text and "400MB" in text
+    assert "sent point to point between sites" in text and "400MB" in text
 
 
 def test_hosts_are_chosen_where_there_are_more_slots_than_ranks(
@@ -369,6 +369,37 @@ def test_matrices_that_do_not_fit(net: Network, partners: Path) -> None:
     assert "the record of another program, /bin/other" in run_placement.another_program(other, APP)
     assert run_placement.another_program(script, ["python3", "b/a.py"]) == ""
     assert "program, a.py: " in run_placement.another_program(script, ["python3", "b.py"])
+
+
+def test_a_named_record_of_another_wrapped_program_is_called_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "a.sh", "b.sh"):
+        Path(name).touch(mode=0o755)
+    script = recorded("010000", recording.whole(["bash", "a.sh"]))
+    said = run_placement.another_program(script, ["bash", "b.sh"])
+    assert f"another program, {tmp_path / 'a.sh'}: " in said
+    assert run_placement.another_program(script, ["bash", "./a.sh"]) == ""
+    plain = recorded("020000", recording.whole(["./a"]))
+    assert run_placement.another_program(plain, ["env", "./a"]) == ""
+    sorting = recorded("020000", recording.whole(["./a", "sort"]))
+    assert "/a: " in run_placement.another_program(sorting, ["./b", "sort"])
+    module = recorded("030000", ["python3", "-m", "app"])
+    assert "another program, app: " in run_placement.another_program(
+        module, ["python3", "-m", "mine"]
+    )
+
+
+def test_the_last_ranks_of_a_list_may_be_silent(
+    net: Network, launcher: Path, partners: Path, capfd: pytest.CaptureFixture[str],  # noqa: F811
+) -> None:  # fmt: skip
+    partners.write_text("from,to,messages,bytes\n0,1,1000,1e8\n1,0,1000,1e8\n")
+    choice = run_placement.choose(net, HOSTS, USUAL, APP, partners)
+    assert choice and len(choice.chosen.hosts) == 4
+    assert run_command(launcher, "--matrix", str(partners)) == 7
+    said = " ".join(capfd.readouterr().err.split())
+    assert "names no rank beyond 1; the others of 4 are taken as silent" in said
 
 
 def placed_run(choice: Choice, when: str, **launch: Any) -> record.Run:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from thalweg import description, network, picture
+from thalweg import description, hierarchy, network, picture
 from thalweg.cli import main
 from thalweg.network import Host, Network, Trunk
 
@@ -113,3 +113,13 @@ def test_letters_tell_cells_apart_where_there_are_no_colours(
     (row,) = (line.split(maxsplit=1)[1].strip() for line in lines if line.startswith("h12 "))
     assert row == 10 * ".." + 2 * "@@" + " -" + 7 * "@@"
     assert lines[-1].strip() == "@@ 1ms  .. 3ms"
+
+
+def test_a_matrix_of_many_hosts_has_rows_of_several() -> None:
+    net = network.even_network(500, 1e-3, 1e8)
+    latency = net.latency.copy()
+    latency[:250, 250:] = 1e-2
+    net.latency = latency
+    drawn = picture.svg(net, "latency", hierarchy.build(net, size=1000))
+    assert drawn.count("<rect") < 200**2
+    assert "1ms" in drawn and "10ms" in drawn

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from recorded import Recording, small_tree
+from recorded import Recording, allreduces, small_tree
 
 from bench import faulty_runs
 from thalweg.analysis import timemaps
@@ -97,3 +97,22 @@ def test_what_cannot_be_drawn_is_explained(
     folder = str(small_tree().write(tmp_path / "run"))
     assert main(["timemap", folder, *arguments]) == 2
     assert complaint in capsys.readouterr().err
+
+
+def test_calls_whose_tree_changed_are_not_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, changed in (("parents", {2: 0, 1: 2}), ("same", {1: 0, 2: 1})):
+        folder = allreduces([{1: 0, 2: 1}] * 3 + [changed] * 3).write(tmp_path / name)
+        output = tmp_path / f"{name}.svg"
+        status = main(["timemap", str(folder), "-o", str(output)])
+        assert (status, output.exists()) == ((0, True) if name == "same" else (2, False))
+    assert "no such calls along a tree" in capsys.readouterr().err
+
+
+def test_a_rank_that_has_no_part_in_the_calls_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = small_tree().write(tmp_path / "run")
+    assert main(["timemap", str(folder), "-o", str(tmp_path / "x.svg"), "--rank", "7"]) == 2
+    assert "rank 7 isn't in these calls; ranks 0 to 2 are" in capsys.readouterr().err

@@ -148,6 +148,24 @@ def test_without_any_sample_the_command_fails(
     assert lines == ["thalweg: no sample: host a can't be reached"] * times + [f"thalweg: {said}"]
 
 
+def test_a_wait_for_a_silent_host_counts_for_no_more_than_a_sample_may_take(
+    machine: Callable[..., Machine],
+) -> None:
+    there = machine(40.0, 0.0)
+    there.fails = lambda number: number == 1
+    there.watch(600, 0.001, 2)
+    assert there.begins[1] - there.begins[0] == pytest.approx(3 * there.budgets[0] / 0.001)
+    assert len(there.asked[1]) == len(there.asked[0])
+
+
+def test_the_longest_pause_is_one_that_clocks_can_wait(machine: Callable[..., Machine]) -> None:
+    there = machine(0.05, 0.0)
+    there.watch(600, 1e-12, 2)
+    there.watch(1e11, 0.1, 2)
+    pauses = [b - a for a, b in zip(there.begins, there.begins[1:], strict=False)]
+    assert max(pauses) <= weather_watch.LONGEST_PAUSE + 3
+
+
 def test_one_sample_of_two_suffices(
     machine: Callable[..., Machine], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -59,13 +59,13 @@ class Match:
     size: int
     ranks: int
     algorithms: tuple[str, str]
-    """"native" where nothing was planned."""
+    """Of most calls of each run; "native" where nothing was planned."""
     calls: tuple[int, int]
     whole: Difference
     """The time from the last entry to the last exit."""
     stages: dict[str, Difference]
-    """Means over the ranks' paths; empty unless both were trees, in each run the same in all calls
-    by one algorithm."""
+    """Means over the ranks' paths in the calls by the tree of most calls; empty unless both runs
+    had one, the same in all calls by its algorithm."""
     parts: tuple[Part, ...]
     """Parts that differ by more than noise, the largest difference first."""
 
@@ -169,7 +169,8 @@ def _by_key(table: pl.DataFrame) -> dict[tuple[object, ...], pl.DataFrame]:
 
 def _node_times(run: Run) -> pl.DataFrame:
     """Returns the stages of each node in each call: MATCH, call, node, parent, below (its subtree
-    as text), stage, time. Times at nodes are means over contributors and segments."""
+    as text), stage, time. Times at nodes are means over contributors and segments. Of several trees
+    that raced, only that of most calls."""
     tree = stages.edges(run)
     of_nodes = stages.nodes(run, tree)
     alike = stages.of_one_tree(of_nodes.join(stages.shape_of_calls(run), on="call"))
@@ -188,8 +189,15 @@ def _node_times(run: Run) -> pl.DataFrame:
         schema={"shape": pl.Int64, "node": pl.Int64, "below": pl.String}, orient="row",
     )  # fmt: skip
     keys = run.shapes().select("call", *MATCH)
+    often = shaped.group_by("shape").agg(pl.col("call").n_unique().alias("calls"))
+    most = (
+        often.join(keys, left_on="shape", right_on="call")
+        .sort("calls", "shape", descending=[True, False])
+        .unique(MATCH, keep="first")
+    )
+    shaped = shaped.join(most, on="shape", how="semi").drop("children")
     return (
-        shaped.drop("children").join(signature, on=["shape", "node"]).join(keys, on="call")
+        shaped.join(signature, on=["shape", "node"]).join(keys, on="call")
         .unpivot(stages.STAGES, index=[*MATCH, "call", "node", "parent", "below"],
                  variable_name="stage", value_name="time")
         .drop_nulls("time").sort("call", "node")
@@ -212,9 +220,6 @@ def _subtrees(shapes: pl.DataFrame) -> dict[int, dict[int, str]]:
 
 def _match(a: pl.DataFrame, b: pl.DataFrame, below_a: pl.DataFrame, below_b: pl.DataFrame) -> Match:
     first = a.row(0, named=True)
-    algorithms = [
-        (row["algorithm"] if row["planned"] else "native") for row in (first, b.row(0, named=True))
-    ]
     whole = difference(*(table["took"].to_numpy() for table in (a, b)))
     by_stage, parts = {}, list[Part]()
     if not below_a.is_empty() and not below_b.is_empty():
@@ -225,9 +230,16 @@ def _match(a: pl.DataFrame, b: pl.DataFrame, below_a: pl.DataFrame, below_b: pl.
         }  # fmt: skip
         parts = _parts(below_a, below_b)
     return Match(
-        first["kind"], first["size"], first["ranks"], (algorithms[0], algorithms[1]),
+        first["kind"], first["size"], first["ranks"], (_usual(a), _usual(b)),
         (len(a), len(b)), whole, by_stage, tuple(parts),
     )  # fmt: skip
+
+
+def _usual(calls: pl.DataFrame) -> str:
+    """What most of the calls went by: an algorithm, or "native"."""
+    name = pl.when("planned").then("algorithm").otherwise(pl.lit("native"))
+    counted = calls.select(name.alias("name")).group_by("name", maintain_order=True).len()
+    return str(counted.sort("len", descending=True, maintain_order=True)["name"][0])
 
 
 def _means_by_stage(table: pl.DataFrame) -> dict[str, Floats]:

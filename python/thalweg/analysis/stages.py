@@ -80,18 +80,20 @@ def _trees(found: pl.DataFrame) -> pl.DataFrame:
     )
     found = found.filter(whole)
     # In a tree a node's step up is after its children's; down, it is before.
-    reached = found.select(*_SEGMENT, "child", "parent")
-    root = reached.join(
-        reached.select(*_SEGMENT, pl.col("child").alias("parent")), on=[*_SEGMENT, "parent"],
-        how="anti",
-    )  # fmt: skip
-    above, total = root, [root.select(*_SEGMENT, "child")]
-    while not above.is_empty():
-        above = reached.join(
-            above.select(*_SEGMENT, pl.col("child").alias("parent")), on=[*_SEGMENT, "parent"]
-        )
-        total.append(above.select(*_SEGMENT, "child"))
-    return found.join(pl.concat(total), on=[*_SEGMENT, "child"], how="semi").filter(whole)
+    above = found.select(*_SEGMENT, node="child", up="parent")
+    parents = found.select(*_SEGMENT, node="parent", up="parent").unique()
+    roots = parents.join(above, on=[*_SEGMENT, "node"], how="anti")
+    above = pl.concat([above, roots])
+    # Each round leads twice as far up, and stays at the root: chains are as deep as ranks are many.
+    for _ in range(int(found["ranks"].max() or 0).bit_length()):  # type: ignore[arg-type]
+        farther = above.select(*_SEGMENT, up="node", farther="up")
+        both = above.join(farther, on=[*_SEGMENT, "up"])
+        above = both.select(*_SEGMENT, "node", up="farther")
+        if (both["up"] == both["farther"]).all():
+            break
+    reached = above.join(roots.select(*_SEGMENT, up="node"), on=[*_SEGMENT, "up"], how="semi")
+    child = reached.select(*_SEGMENT, child="node")
+    return found.join(child, on=[*_SEGMENT, "child"], how="semi").filter(whole)
 
 
 def nodes(run: Run, tree: pl.DataFrame) -> pl.DataFrame:
@@ -190,13 +192,17 @@ def means(run: Run, of_nodes: pl.DataFrame) -> pl.DataFrame:
 
 
 def of_one_tree(shaped: pl.DataFrame) -> pl.DataFrame:
-    """Keeps of nodes() with their shapes those in whose calls each node has the same parent.
+    """Keeps of nodes() with their shapes, or of edges() with a `node`, those in whose calls each
+    node has the same parent.
 
     Plans that follow the network may put another tree of the same algorithm in a plan's place.
     """
     parent = pl.col("parent").fill_null(-1)
     node = ["shape", "node"]
-    is_same = parent.min().over(node) == parent.max().over(node)
+    call = pl.col("call").n_unique()
+    is_same = (parent.min().over(node) == parent.max().over(node)) & (
+        call.over(node) == call.over("shape")
+    )
     return shaped.filter(is_same.all().over("shape"))
 
 

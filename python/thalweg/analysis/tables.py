@@ -186,14 +186,19 @@ def _calls(recorded: Sequence[RankEvents], names: Names) -> tuple[pl.DataFrame, 
     frames = [_frame(each.calls, CALL_FIELDS, each.rank) for each in recorded]
     found = pl.concat(frames) if frames else pl.DataFrame(schema=_CALL_SCHEMA)
     torn = [_torn(each) for each in recorded]
-    # Below -1 a tag only tells who the members are: then the calls from the last one on are told
-    # apart by their order, which is the same on all of these ranks.
+    # Below -1 a tag only tells who the members are: then calls are told apart by their order, which
+    # is the same on all of these ranks. A rank that dropped records has the last ones; others have
+    # the first ones, also in a run that was killed.
     key = ["tag", "leader", "sequence", "turn"]
     found = found.filter(pl.col("tag") != -1).with_columns(
         pl.when(pl.col("tag") < -1).then(-1).otherwise(pl.col("leader")).alias("leader")
     )
-    from_last = pl.col("number").rank("ordinal", descending=True)
-    found = found.with_columns(from_last.over("rank", *key[:-1]).alias("turn"))
+    dropped = pl.col("rank").is_in([each.rank for each in recorded if each.dropped])
+    from_first, from_last = (pl.col("number").rank("ordinal", descending=d) for d in (False, True))
+    turn = pl.when(dropped.any().over(*key[:-1])).then(from_last.over("rank", *key[:-1]))
+    found = found.with_columns(
+        turn.otherwise(from_first.over("rank", *key[:-1])).alias("turn"),
+    )
     torn_frame = pl.DataFrame(
         [(rank, number) for rank, number in torn if number is not None],
         schema={"rank": pl.Int32, "number": pl.UInt32}, orient="row",
@@ -212,7 +217,6 @@ def _calls(recorded: Sequence[RankEvents], names: Names) -> tuple[pl.DataFrame, 
         pl.when(known).then(pl.col("member")).otherwise(pl.col("rank")).alias("member")
     )
     complete = complete.join(_communicators(complete), on=["tag", "leader"])
-    in_order = pl.col("rank").sort_by("member").implode()
     reasons, algorithms = list(names.reasons), ["", *names.algorithms]
     complete = complete.with_columns(
         _named("collective", list(events.COLLECTIVES)).alias("kind"),
@@ -222,16 +226,13 @@ def _calls(recorded: Sequence[RankEvents], names: Names) -> tuple[pl.DataFrame, 
         pl.col("planned").cast(pl.Boolean),
         pl.col("member").rank("ordinal").over(key).cast(pl.Int64).sub(1),
         (pl.col("off_core").cast(pl.Int64) * events.OFF_CORE_NS).alias("off_core"),
-        in_order.over(key, mapping_strategy="join").alias("members"),
         pl.col("enter").min().over(key).alias("begin"),
     )  # fmt: skip
     rooted = pl.col("kind").is_in(["bcast", "reduce", "gather", "scatter"])
-    complete = complete.with_columns(
-        pl.when(rooted)
-        .then(pl.col("members").list.get(pl.col("root"), null_on_oob=True).fill_null(-1))
-        .otherwise(-1)
-        .cast(pl.Int64)
-        .alias("root"),
+    # Joined, since a list of all members beside each row would take the square of their number.
+    roots = complete.filter(pl.col("member") == pl.col("root")).select(*key, root_rank="rank")
+    complete = complete.join(roots, on=key, how="left").with_columns(
+        pl.when(rooted).then("root_rank").cast(pl.Int64).fill_null(-1).alias("root"),
         pl.struct("begin", *key).rank("dense").cast(pl.Int64).sub(1).alias("call"),
     )
     return complete.select(*CALL_COLUMNS, "number").sort("call", "rank"), left_out

@@ -36,11 +36,12 @@ class Curve:
 
 
 def tree_shapes(run: Run) -> pl.DataFrame:
-    """Returns the shapes of calls that were trees in both directions: SHAPE, shape, calls, and
-    `spent`, the ranks' time in them. The costliest first."""
+    """Returns the shapes of calls that were the same tree in both directions: SHAPE, shape, calls,
+    and `spent`, the ranks' time in them. The costliest first."""
     tree = stages.edges(run).filter(pl.col("t2").is_not_null() & pl.col("t3").is_not_null())
-    calls = run.calls.join(tree.select("call").unique(), on="call", how="semi")
     shape_of = stages.shape_of_calls(run)
+    alike = stages.of_one_tree(tree.rename({"child": "node"}).join(shape_of, on="call"))
+    calls = run.calls.join(alike.select("call").unique(), on="call", how="semi")
     return (
         calls.join(shape_of, on="call")
         .group_by("shape")

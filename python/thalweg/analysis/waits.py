@@ -62,10 +62,10 @@ def _state(
     calls: pl.DataFrame, name: str, kinds: tuple[str, ...], who: pl.Expr | bool, wait: pl.Expr,
     culprit: pl.Expr,
 ) -> pl.DataFrame:  # fmt: skip
-    """Returns the waits of a state; nobody waits longer than it is in the call."""
+    """Returns the waits of a state; nobody waits longer than it is in the call, nor alone."""
     waited = pl.min_horizontal(wait, pl.col("exit") - pl.col("enter"))
     return (
-        calls.filter(pl.col("kind").is_in(kinds) & who)
+        calls.filter(pl.col("kind").is_in(kinds) & who & wait.is_not_null())
         .select("call", "rank", "kind", "planned", state=pl.lit(name), wait=waited,
                 culprit=culprit.cast(pl.Int64))
         .filter(pl.col("wait") > 0)

@@ -25,7 +25,7 @@ from thalweg.errors import UserError
 from thalweg.files import check_output, write_file
 from thalweg.matrices import Program
 from thalweg.network import Network
-from thalweg.options import Bind, Hosts, Json, Ranks
+from thalweg.options import Bind, Json, Ranks
 from thalweg.placement import Placed
 
 app = typer.Typer(add_completion=False)
@@ -41,7 +41,15 @@ def command(
             "monitoring wrote.",
         ),
     ],
-    hosts: Hosts = None,
+    hosts: Annotated[
+        str | None,
+        typer.Option(
+            "-H",
+            "--hosts",
+            help='Hosts, and ranks on each: "a,b:2,node[0-3]"; default: those of the recorded run '
+            "with its ranks on each, else the network's, with equal numbers.",
+        ),
+    ] = None,
     ranks: Ranks = None,
     network: Annotated[
         Path | None,
@@ -111,20 +119,21 @@ def command(
         check_output(output, f"placement {output}")
     if drawn:
         picture.check_name(drawn)
-    found = matrices.read(program)
+    found = matrices.read(program, ranks or 0)
     if ranks is not None and ranks != found.matrix.ranks:
         raise UserError(
             f"{program} is of {found.matrix.ranks} ranks, not of {ranks}: leave out -n, or record "
             f"a run of {ranks} ranks"
         )
     net = _network(program, found, network)
-    usual = placement.usual_hosts(net, found.matrix.ranks)
-    listed = usual if hosts is None else host_lists.parse(hosts)
+    if found.remark:
+        console.note(found.remark)
+    listed = placement.usual_hosts(net, found) if hosts is None else host_lists.parse(hosts)
     slots, host_order = placement.slots_of(net, listed, found.matrix.ranks)
     seconds = units.parse_time(migration)
     pinned = _pinned(net, pin or [])
     _check_slots(net, pinned, slots)
-    previous = _previous(net, found) if seconds else None
+    previous = placement.recorded(net, found) if seconds else None
     with console.progress(f"placing {found.matrix.ranks} ranks"):
         placed = placement.place(
             net,
@@ -183,7 +192,7 @@ def _drawing(placed: Placed) -> str:
     hosts = [names[host] for host in other.placement]
     if placed.program.run:
         with contextlib.suppress(UserError):
-            where = _previous(net, placed.program)
+            where = placement.recorded(net, placed.program)
             before, hosts = "the recorded run", [names[host] for host in where]
     return placement_picture.placement(
         placed.program.matrix,
@@ -227,11 +236,3 @@ def _check_slots(net: Network, pinned: dict[int, int], slots: Sequence[int]) -> 
                 f"{ranks} of the ranks are pinned to {name}, which has {slots[host]} slots; list "
                 f"{name}:{ranks} with -H, or leave out a --pin"
             )
-
-
-def _previous(net: Network, found: Program) -> list[int]:
-    """Returns where the recorded run had its ranks."""
-    if not found.run:
-        raise UserError("--migration needs a run record, which says where ranks ran before")
-    names = found.run.hosts
-    return inputs.placement(net, [names[host] for host in found.run.placement])

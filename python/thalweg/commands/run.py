@@ -310,7 +310,7 @@ def begin_recording(
     usual_one = folder is None
     if prepared.is_off or (usual_one and not (prepared.plan or always)):
         return None
-    from thalweg.recording import Recording, usual
+    from thalweg.recording import Recording, usual, whole
 
     if folder is None:
         folder = usual(program, [host.name for host in prepared.hosts])
@@ -318,7 +318,8 @@ def begin_recording(
         return None
     choice = prepared.choice
     order = choice.usual.hosts if choice and not choice.objection else None
-    recording = Recording(folder, prepared.network, prepared.plan, program, order, prepared.known)
+    words = whole(program)  # now: the program may make files that its arguments name
+    recording = Recording(folder, prepared.network, prepared.plan, words, order, prepared.known)
     try:
         recording.start()
     except OSError as error:

@@ -83,9 +83,13 @@ def _configuration(
     shape, name = _shape(folder, run, collective, size)
     found = timemaps.curves(run, shape, arrival_wait=arrival_wait)
     if ranks:
+        there = {curve.rank for curve in found}
+        if missing := sorted(set(ranks) - there):
+            raise UserError(
+                f"{folder}: rank {missing[0]} isn't in these calls; ranks {min(there)} to "
+                f"{max(there)} are"
+            )
         found = [curve for curve in found if curve.rank in ranks]
-        if len(found) < len(set(ranks)):
-            raise UserError(f"{folder}: has ranks 0 to {run.ranks - 1} only")
     return Configuration(f"{folder.name}: {name}", timemaps.representatives(found, MOST_CURVES))
 
 

@@ -21,11 +21,11 @@ MOST_CELLS = 64
 
 
 def sections(run: record.Run, network: Network | None) -> list[Section]:
-    """Nothing unless the ranks were placed otherwise than the launcher would, and sent messages."""
+    """Nothing unless the ranks were placed otherwise than the launcher would."""
     usual = run_placement.launcher_order(run)
-    matrix = matrices.of_record(run)
-    if usual is None or not len(matrix.sender):
+    if usual is None:
         return []
+    matrix = matrices.of_record(run)
     before = Placed("in the launcher's order", usual)
     after = Placed("as placed", run_placement.hosts_of(run))
     sites = placement_picture.sites(network) if network else {}
@@ -34,19 +34,16 @@ def sections(run: record.Run, network: Network | None) -> list[Section]:
     of_hosts = {host: sites[name] for host, name in named if name in sites}
     site_of = placement_picture.known(of_hosts, before, after)
     moved = sum(a != b for a, b in zip(before.hosts, after.hosts, strict=True))
-    return [
-        Section(
-            "Placement",
-            [
-                elements.text(
-                    f"{moved} of {run.ranks} ranks ran on another host than in the launcher's "
-                    "order. What the program sent point to point in this run, as it went, and as "
-                    "it would have gone in the launcher's order:"
-                ),
-                *_pictures(matrix, before, after, site_of),
-            ],
-        )
-    ]
+    said = f"{moved} of {run.ranks} ranks ran on another host than in the launcher's order. "
+    if not len(matrix.sender):
+        said += "The program sent nothing point to point: only its collectives can gain by that."
+        return [Section("Placement", [elements.text(said)])]
+    said += (
+        "What the program sent point to point in this run, as it went, and as it would have gone "
+        "in the launcher's order:"
+    )
+    shown = [elements.text(said), *_pictures(matrix, before, after, site_of)]
+    return [Section("Placement", shown)]
 
 
 def _pictures(

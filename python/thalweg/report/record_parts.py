@@ -162,14 +162,9 @@ def communication(run: record.Run, rows: Bins) -> Section:
     messages, nbytes = matrix.messages, matrix.nbytes
     title = "Messages of the program"
     if not len(sender):
-        return Section(
-            title,
-            [
-                elements.text(
-                    "The program sent nothing from rank to rank; collectives are kept as calls."
-                )
-            ],
-        )
+        kept = "; collectives are kept as calls" if len(run.calls) else ""
+        said = f"The program sent nothing from rank to rank{kept}."
+        return Section(title, [elements.text(said)])
     layers = [
         Layer("bytes", "size", bins.total(rows, sender, receiver, nbytes)),
         Layer("messages", "count", bins.total(rows, sender, receiver, messages)),

@@ -58,6 +58,12 @@ void CallObserver::note_size(std::size_t race, units::Size size) {
   _seen[race].size = size;
 }
 
+CalledShape CallObserver::shape(const Races& races, std::size_t race) const {
+  const Race& of = races.all()[race];
+  const units::Size planned = _seen[race].size;
+  return {of.key(), planned > 0 ? planned : of.sizes().most, of.calls()};
+}
+
 observe::PairTimesLog* CallObserver::log(std::size_t race) {
   std::vector<PairTimes>& incoming = _seen[race].incoming;
   try {

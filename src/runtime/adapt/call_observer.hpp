@@ -10,6 +10,8 @@
 
 namespace thalweg::runtime {
 
+class Races;
+
 /// What one rank observes of the blocking calls of its communicator, for the leader to find out
 /// what changed: the latest calls, and the times of the messages that it received in planned ones.
 /// Races are named by their numbers in Races. Nothing here is collective.
@@ -36,8 +38,9 @@ public:
   void note_size(std::size_t race, units::Size size);
   /// Returns one more than the highest number of a race that note_size() was told of.
   [[nodiscard]] std::size_t races() const { return _seen.size(); }
-  /// Returns the size of a race's latest planned call.
-  [[nodiscard]] units::Size size(std::size_t race) const { return _seen[race].size; }
+  /// Returns the shape of a race's calls, with the size of the latest planned one, or, if there was
+  /// none, the largest of all. @param race below races()
+  [[nodiscard]] CalledShape shape(const Races& races, std::size_t race) const;
 
   /// Returns what counts the messages of the next call, which is one of a race that note_size() was
   /// told of; null: there is no memory for that.

@@ -16,7 +16,7 @@ namespace thalweg::runtime {
 /// A shape of call that a program makes.
 struct CalledShape {
   RaceKey key;
-  units::Size size = 0; ///< of the latest call
+  units::Size size = 0; ///< of such a call
   std::uint64_t calls = 0;
 };
 

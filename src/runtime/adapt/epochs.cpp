@@ -51,8 +51,10 @@ bool Epochs::finish() {
 }
 
 void Epochs::end() {
-  if (is_open()) native.Wait(&_request, MPI_STATUS_IGNORE);
+  const bool was_open = is_open();
   _begun = 0;
+  MPI_Request request = _request;
+  if (was_open) native.Wait(&request, MPI_STATUS_IGNORE);
 }
 
 } // namespace thalweg::runtime

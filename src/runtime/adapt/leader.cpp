@@ -13,8 +13,6 @@ namespace {
 
 using Outcome = Replanning::Outcome;
 
-constexpr std::size_t most_attempts = 64;
-
 std::string too_large_text(std::size_t ranks) {
   return "it isn't looked for what changed in the network: a call of " + std::to_string(ranks) +
          " ranks has more than " + std::to_string(CallRow::most_messages) +
@@ -27,7 +25,7 @@ Leader::Leader(const Replanning& state, const Network& network, std::string libr
                network::Placement placement)
     : _state(state), _plan_network(network), _library(std::move(library)),
       _placement(std::move(placement)) {
-  _attempts.reserve(most_attempts); // no memory is needed where ranks go on alike
+  _attempts.reserve(most_changes); // no memory is needed where ranks go on alike
 }
 
 void Leader::make_room(std::size_t sums) {
@@ -37,7 +35,7 @@ void Leader::make_room(std::size_t sums) {
 
 void Leader::begin_attempt(const Races& races, std::size_t race) {
   const Race& of = races.all()[race];
-  if (_attempts.size() == most_attempts) _attempts.pop_back();
+  if (_attempts.size() >= most_attempts) forget_attempt();
   Attempt& attempt = _attempts.emplace_back();
   attempt.key = of.key();
   attempt.sizes = of.sizes();
@@ -47,6 +45,16 @@ void Leader::begin_attempt(const Races& races, std::size_t race) {
   attempt.cost_ns = of.watch().cost_ns();
   attempt.is_recovery = _state.looks_for_recovery();
   attempt.is_improvement = _state.improves();
+}
+
+/// Forgets the oldest attempt that changed no plans, since the network is what all others together
+/// made of it; if there are too many of these, the oldest one.
+void Leader::forget_attempt() {
+  const auto oldest = std::ranges::find(_attempts, 0U, &Attempt::adopted);
+  if (oldest != _attempts.end())
+    _attempts.erase(oldest);
+  else if (_attempts.size() == most_changes)
+    _attempts.erase(_attempts.begin());
 }
 
 void Leader::compare(const Race& race) {
@@ -143,7 +151,7 @@ std::shared_ptr<Observations> Leader::observed(const Races& races, const Chooser
   seen->looks_for_recovery = _state.looks_for_recovery();
   seen->improves = _state.improves();
   for (std::size_t race = 0; race < observer.races(); ++race) {
-    CalledShape shape{races.all()[race].key(), observer.size(race), races.all()[race].calls()};
+    CalledShape shape = observer.shape(races, race);
     if (race == _state.race())
       seen->shape = shape;
     else

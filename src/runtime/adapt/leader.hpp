@@ -21,6 +21,9 @@ namespace thalweg::runtime {
 /// exchanges no messages.
 class Leader {
 public:
+  /// The most attempts that are kept, unless more have changed plans, and the most of those.
+  static constexpr std::size_t most_attempts = 64, most_changes = 1024;
+
   /// @param state of the ranks, and @param network in force, which both must outlive it
   Leader(const Replanning& state, const Network& network, std::string library,
          network::Placement placement);
@@ -68,6 +71,7 @@ public:
 private:
   [[nodiscard]] std::shared_ptr<Observations> observed(const Races& races, const Chooser& chooser,
                                                        const CallObserver& observer) const;
+  void forget_attempt();
   void take_findings(Attempt& attempt);
   void note_change();
 

@@ -324,7 +324,10 @@ void Replanner::restart(Races& races, const Chooser& chooser, bool compares) {
 }
 
 void Replanner::end() {
-  if (is_open()) native.Wait(&_request, MPI_STATUS_IGNORE);
+  const bool was_open = is_open();
+  _state.close();
+  MPI_Request request = _request;
+  if (was_open) native.Wait(&request, MPI_STATUS_IGNORE);
   if (_leader != nullptr) _leader->end();
 }
 

@@ -178,6 +178,8 @@ public:
   void expect(std::int64_t call_ns);
   /// Goes on, since the new plans have arrived.
   void shared();
+  /// Notes that no call may follow, and that what is open is waited for.
+  void close() { _begun = 0; }
   /// Returns to the table before the last change, which was worse, in the next call where that is
   /// possible. The next change has to wait twice as long.
   void go_back();

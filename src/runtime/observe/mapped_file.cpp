@@ -7,10 +7,27 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace thalweg::runtime::observe {
 namespace {
+
+/// Opens an empty file. Returns -1 and sets errno if it can't be. Another run may have mapped the
+/// file by this name and would be killed if that became shorter: it keeps that, without the name.
+int open_empty(const char* path) {
+  constexpr int flags = O_RDWR | O_CREAT | O_CLOEXEC;
+  constexpr mode_t mode = 0666;
+  for (;;) {
+    struct stat found {};
+    const bool is_there = lstat(path, &found) == 0;
+    if (is_there && !S_ISREG(found.st_mode)) return open(path, flags | O_TRUNC, mode); // a device
+    if (is_there && unlink(path) != 0 && errno != ENOENT) return -1;
+    const int file = open(path, flags | O_EXCL, mode);
+    if (file >= 0 || errno != EEXIST) return file;
+    // Another run has made one meanwhile.
+  }
+}
 
 /// Makes pages of a file's bytes that nobody has touched. Where they are written the system makes
 /// large ones, which is a fourth of the work of faults at small ones. What fails here, fails again
@@ -50,7 +67,7 @@ MappedFile::~MappedFile() {
 std::string MappedFile::open(const std::string& path, std::size_t most) {
   _path = path;
   _most = most;
-  _file = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  _file = open_empty(path.c_str());
   if (_file < 0) return units::write_error(path, errno);
   // Addresses for all that there can be; only what the file has room for is ever touched.
   void* const memory = mmap(nullptr, most, PROT_READ | PROT_WRITE, MAP_SHARED, _file, 0);
@@ -72,7 +89,7 @@ bool MappedFile::grow(std::size_t size) {
     madvise(_data + first, size - first, MADV_POPULATE_WRITE);
     _size = size;
   }
-  if (_size == 0) unlink(_path.c_str()); // an empty file would only puzzle its readers
+  if (_size == 0) remove(); // an empty file would only puzzle its readers
   return _error == 0;
 }
 
@@ -81,7 +98,10 @@ std::string MappedFile::problem() const {
 }
 
 void MappedFile::remove() {
-  if (_file >= 0) unlink(_path.c_str());
+  struct stat own {};
+  struct stat named {};
+  if (_file < 0 || fstat(_file, &own) != 0 || stat(_path.c_str(), &named) != 0) return;
+  if (own.st_dev == named.st_dev && own.st_ino == named.st_ino) unlink(_path.c_str());
 }
 
 } // namespace thalweg::runtime::observe

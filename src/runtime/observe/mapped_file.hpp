@@ -14,7 +14,8 @@ public:
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
-  /// Makes the file, empty. Call it once. Returns nothing, or why it can't be.
+  /// Makes the file, empty; another one by this name stays whole for those who have it open. Call
+  /// it once. Returns nothing, or why it can't be.
   /// @param most bytes that it can ever have
   [[nodiscard]] std::string open(const std::string& path, std::size_t most);
   [[nodiscard]] bool is_open() const { return _data != nullptr; }
@@ -26,7 +27,7 @@ public:
   [[nodiscard]] std::size_t size() const { return _size; }
   /// Returns why it couldn't grow; empty if it always could.
   [[nodiscard]] std::string problem() const;
-  /// Removes the file's name.
+  /// Removes the file's name, unless that is another one's by now.
   void remove();
 
 private:

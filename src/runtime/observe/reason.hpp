@@ -10,12 +10,13 @@ namespace thalweg::runtime {
 /// Why a call was executed by the MPI library's own collective; a planned call has no reason.
 /// Counted in the summary, stored in events.
 enum class Reason : std::uint8_t {
-  off,          ///< THALWEG=off
-  no_plan,      ///< neither a plan nor THALWEG_FORCE
-  disagreement, ///< ranks differ in build, settings, thread level or what they have loaded
-  device,       ///< a device library is loaded: buffers may lie in a device's memory
-  spawned,      ///< the world was spawned by another
-  unknown_host, ///< the plan's network lacks a host
+  off,             ///< THALWEG=off
+  no_plan,         ///< neither a plan nor THALWEG_FORCE
+  disagreement,    ///< ranks differ in build, settings, thread level or what they have loaded
+  device,          ///< a device library is loaded: buffers may lie in a device's memory
+  fault_tolerance, ///< the MPI library goes on when ranks die
+  spawned,         ///< the world was spawned by another
+  unknown_host,    ///< the plan's network lacks a host
   single_rank,
   single_host,
   intercommunicator,
@@ -36,10 +37,10 @@ enum class Reason : std::uint8_t {
 constexpr auto names_of(Reason /*reason*/) {
   // clang-format off
   return std::to_array<std::string_view>(
-      {"off", "no-plan", "disagreement", "device", "spawned", "unknown-host", "single-rank",
-       "single-host", "intercommunicator", "not-in-world", "not-set-up", "tags-exhausted",
-       "plan-native", "empty", "arguments", "op", "datatype", "failure", "unknown-sizes",
-       "not-planned", "race"});
+      {"off", "no-plan", "disagreement", "device", "fault-tolerance", "spawned", "unknown-host",
+       "single-rank", "single-host", "intercommunicator", "not-in-world", "not-set-up",
+       "tags-exhausted", "plan-native", "empty", "arguments", "op", "datatype", "failure",
+       "unknown-sizes", "not-planned", "race"});
   // clang-format on
 }
 inline constexpr std::size_t reason_count = names_of(Reason{}).size();

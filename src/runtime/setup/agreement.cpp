@@ -6,9 +6,12 @@ namespace thalweg::runtime {
 namespace {
 
 constexpr const char* field_names[AgreementRecord::fields] = {
-    "the library's build", "THALWEG=off", "the thread level given to MPI_Init_thread",
+    "the library's build",
+    "THALWEG=off",
+    "the thread level given to MPI_Init_thread",
     "whether a device library (CUDA, ROCm, Level Zero) is loaded",
-    "how the MPI library packs data"};
+    "how the MPI library packs data",
+    "whether the MPI library goes on when ranks die"};
 
 } // namespace
 
@@ -39,6 +42,8 @@ Agreement agree(const AgreementRecord& mine, MPI_Comm comm, double seconds) {
     result.reason = Reason::disagreement;
   else if (mine.values[AgreementRecord::off] != 0)
     result.reason = Reason::off;
+  else if (mine.values[AgreementRecord::tolerates_faults] != 0)
+    result.reason = Reason::fault_tolerance;
   else if (mine.values[AgreementRecord::device] != 0)
     result.reason = Reason::device;
   else if (mine.values[AgreementRecord::packs_exactly] == 0)

@@ -12,8 +12,8 @@ namespace thalweg::runtime {
 
 /// The values that must be equal on all ranks before anything may be planned.
 struct AgreementRecord {
-  enum Field : std::uint8_t { build, off, thread_level, device, packs_exactly };
-  static constexpr int fields = 5;
+  enum Field : std::uint8_t { build, off, thread_level, device, packs_exactly, tolerates_faults };
+  static constexpr int fields = 6;
   std::array<std::uint64_t, fields> values{};
   std::uint64_t largest_tag = 0; ///< need not be equal
 };

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <utility>
 
 namespace thalweg::runtime {
 namespace {
@@ -207,10 +208,12 @@ void Communicators::leave(MPI_Comm comm) {
 void Communicators::erase(MPI_Comm comm) {
   const std::unique_ptr<Communicator> gone = _communicators.take(comm);
   if (gone == nullptr) return;
+  std::vector<std::shared_ptr<Accounts>> retired = take_retired();
+  if (gone->accounts != nullptr && gone->accounts != _shared) retired.push_back(gone->accounts);
+  std::erase_if(retired, [](const auto& accounts) { return accounts->take_all(); });
   {
     const std::lock_guard lock(_mutex);
-    if (gone->accounts != nullptr && gone->accounts != _shared) _retired.push_back(gone->accounts);
-    std::erase_if(_retired, [](const auto& retired) { return retired->take_all(); });
+    _retired.insert(_retired.end(), retired.begin(), retired.end());
     if (gone->leader() == 0 && gone->rank == 0) {
       keep(_ended_races, [&] { return reports_of(*gone); });
       keep(_ended_changes, [&] { return changes_of(*gone); });
@@ -218,6 +221,13 @@ void Communicators::erase(MPI_Comm comm) {
   }
   gone->end();
   _tags.release(gone->tag);
+}
+
+/// Takes the accounts of communicators that are gone, since the MPI library may call on_delete()
+/// for another one while it tests for their messages.
+std::vector<std::shared_ptr<Accounts>> Communicators::take_retired() {
+  const std::lock_guard lock(_mutex);
+  return std::exchange(_retired, {});
 }
 
 int Communicators::on_delete(MPI_Comm comm, int, void* value, void*) {
@@ -275,14 +285,13 @@ std::shared_ptr<Accounts> Communicators::accounts(int tag, const Runtime& runtim
 
 void Communicators::settle() {
   const std::int64_t end_ns = observe::monotonic_ns() + longest_settling_ns;
-  std::vector<Communicator*> all;
-  _communicators.for_each([&](Communicator& each) { all.push_back(&each); });
-  for (Communicator* const communicator : all) {
-    communicator->end();
-    if (communicator->accounts != nullptr) communicator->accounts->settle(end_ns);
+  while (const std::unique_ptr<Communicator> next = _communicators.take_any()) {
+    next->end();
+    if (next->accounts != nullptr) next->accounts->settle(end_ns);
   }
-  for (const auto& retired : _retired)
-    retired->settle(end_ns);
+  for (auto retired = take_retired(); !retired.empty(); retired = take_retired())
+    for (const auto& accounts : retired)
+      accounts->settle(end_ns);
 }
 
 std::vector<std::string> Communicators::race_reports() {

@@ -52,7 +52,8 @@ struct Communicator {
   }
   /// Finds its ranks in COMM_WORLD, and whether anything prevents plans. As world_ranks_of().
   void describe(MPI_Comm comm, const Runtime& runtime);
-  /// Waits for what its ranks have begun to agree on. No call may follow.
+  /// Waits for what its ranks have begun to agree on. No call may follow. While it waits, the MPI
+  /// library may call back for communicators that were freed before, and end these.
   void end();
   /// Enters it in what is recorded, if anything is. As world_ranks_of(), if its ranks aren't known.
   void note(MPI_Comm comm, const Runtime& runtime);
@@ -112,6 +113,7 @@ public:
 
 private:
   void erase(MPI_Comm comm);
+  std::vector<std::shared_ptr<Accounts>> take_retired();
   /// Returns what was kept of communicators that are gone, and what there is to say of the others.
   std::vector<std::string> all_reports(const std::vector<std::string>& ended,
                                        std::vector<std::string> (*of)(const Communicator&));

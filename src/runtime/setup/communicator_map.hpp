@@ -56,6 +56,13 @@ public:
     ++_version;
     return std::move(_values.extract(found).mapped());
   }
+  /// Takes any one out. Returns null if there is nothing any more.
+  std::unique_ptr<Value> take_any() {
+    const std::lock_guard lock(_mutex);
+    if (_values.empty()) return nullptr;
+    ++_version;
+    return std::move(_values.extract(_values.begin()).mapped());
+  }
   /// @param body must not block: it is called with the lock
   template <class Body>
   void for_each(const Body& body) {

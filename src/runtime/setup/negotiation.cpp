@@ -42,8 +42,10 @@ void Negotiation::after_call(std::uint32_t sequence, std::int64_t cost_ns, bool 
 }
 
 void Negotiation::end() {
-  if (is_open()) native.Wait(&_request, MPI_STATUS_IGNORE);
+  const bool was_open = is_open();
   _stage = Stage::done;
+  MPI_Request request = _request;
+  if (was_open) native.Wait(&request, MPI_STATUS_IGNORE);
 }
 
 void Negotiation::go_on() {

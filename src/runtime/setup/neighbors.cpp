@@ -139,8 +139,10 @@ Reason Neighborhoods::reason(Neighborhood neighborhood) const {
 }
 
 void Neighborhoods::end() {
-  if (is_open()) native.Wait(&_request, MPI_STATUS_IGNORE);
+  const bool was_open = is_open();
   _stage = Stage::done;
+  MPI_Request request = _request;
+  if (was_open) native.Wait(&request, MPI_STATUS_IGNORE);
 }
 
 void Neighborhoods::count(const Sizes& sizes) {

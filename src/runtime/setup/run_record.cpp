@@ -22,6 +22,7 @@
 #include <new>
 #include <numeric>
 #include <unistd.h>
+#include <utility>
 
 namespace thalweg::runtime {
 namespace {
@@ -32,8 +33,6 @@ using observe::quoted;
 
 /// The most bytes of all ranks' files that rank 0 makes one of.
 constexpr std::int64_t most_merged = std::int64_t{64} << 20;
-/// The most comparisons of clocks that are kept: then every second one is forgotten.
-constexpr std::size_t most_comparisons = 32;
 /// The longest pause between two comparisons, unless they take too much of the time.
 constexpr std::int64_t most_pause_ns = 64'000'000'000;
 /// A comparison takes about sixteen times as long as the largest error, which is half of the
@@ -127,7 +126,7 @@ observe::ClockFit own_fit(const Runtime& it) {
   observe::ClockFit fit;
   const auto& clocks = it.observation.clocks;
   for (std::size_t at = 0; at < std::min(clocks.size(), fit.at_ns.size()); ++at) {
-    const ClockReading& reading = (at == 0 ? clocks.front() : clocks.back())[index(it.world_rank)];
+    const ClockReading& reading = at == 0 ? clocks.first() : clocks.latest();
     fit.at_ns[at] = reading.at_ns;
     fit.offset_ns[at] = reading.offset_ns;
     fit.error_ns[at] = reading.error_ns;
@@ -144,10 +143,11 @@ void set_clocks(Runtime& it) {
 
 void compare(Runtime& it) {
   Observation& own = it.observation;
-  own.clocks.push_back(compare_clocks(own.hosts, it.shadow, it.clock_tag()));
-  own.clock.add(own.clocks.back()[index(it.world_rank)]);
+  std::vector<ClockReading> readings = compare_clocks(own.hosts, it.shadow, it.clock_tag());
   own.compared = own.calls;
-  own.compared_ns = own.clocks.back().front().at_ns;
+  own.compared_ns = readings.front().at_ns;
+  own.clocks.add(std::move(readings), index(it.world_rank));
+  own.clock.add(own.clocks.latest());
 }
 
 /// Returns how many times slower the lab's network is than it stands for, as a number in JSON.
@@ -186,7 +186,7 @@ observe::RunInfo run_info(Runtime& it) {
 /// Returns the host's clock, as docs/record.md has it.
 std::string clock_json(const Runtime& it, std::size_t rank) {
   const auto all = [&](std::int64_t ClockReading::*member) {
-    return list(it.observation.clocks, [&](const std::vector<ClockReading>& readings) {
+    return list(it.observation.clocks.all(), [&](const std::vector<ClockReading>& readings) {
       return std::to_string(readings[rank].*member);
     });
   };
@@ -354,16 +354,11 @@ void compare_clocks_now(Runtime& it) {
   set_clocks(it);
   // All ranks know the same of this, since rank 0 tells it with the comparison.
   const std::int64_t call_ns = std::max<std::int64_t>((own.compared_ns - before_ns) / calls, 1);
-  const std::int64_t error_ns =
-      std::ranges::max(own.clocks.back(), {}, &ClockReading::error_ns).error_ns;
-  const std::int64_t pause_ns = std::max(own.pause_ns, errors_in_pause * error_ns);
+  const std::int64_t pause_ns =
+      std::max(own.pause_ns, errors_in_pause * own.clocks.largest_error_ns());
   own.next = own.calls + static_cast<std::uint64_t>(
                              std::clamp<std::int64_t>(pause_ns / call_ns, 1, most_growth * calls));
-  if (own.clocks.size() == most_comparisons) {
-    std::size_t number = 0;
-    std::erase_if(own.clocks, [&](const auto&) { return number++ % 2 == 1; });
-    own.pause_ns = std::min(2 * own.pause_ns, most_pause_ns);
-  }
+  if (own.clocks.thin_out()) own.pause_ns = std::min(2 * own.pause_ns, most_pause_ns);
 }
 
 void end_observation(Runtime& it) {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/observe/call_table.hpp"
-#include "runtime/observe/clock_bounds.hpp"
+#include "runtime/observe/clock_history.hpp"
 #include "runtime/observe/links.hpp"
 #include "runtime/observe/matrix_row.hpp"
 #include "runtime/observe/record_file.hpp"
@@ -36,9 +36,8 @@ struct RunRecord {
 struct Observation {
   std::vector<std::int32_t> hosts;  ///< of each rank: numbers in the order of appearance
   std::string begin_time, end_time; ///< ISO 8601, UTC
-  /// By comparison, the first in MPI_Init, and by rank. The last is that in MPI_Finalize, if it
-  /// came to that.
-  std::vector<std::vector<observe::ClockReading>> clocks;
+  /// The first comparison is that in MPI_Init, the last that in MPI_Finalize, if it came to that.
+  observe::ClockHistory clocks;
   observe::ComparedClock clock;          ///< of this host
   std::uint64_t calls = 0;               ///< on communicators of all ranks
   std::uint64_t compared = 0;            ///< call after which the clocks were compared last

@@ -3,6 +3,7 @@
 #include "runtime/adapt/replanner.hpp"
 #include "runtime/execute/own_arithmetic.hpp"
 #include "runtime/mpi/datatype.hpp"
+#include "runtime/mpi/faults.hpp"
 #include "runtime/mpi/process.hpp"
 #include "runtime/setup/agreement.hpp"
 #include "runtime/setup/hosts.hpp"
@@ -43,6 +44,7 @@ AgreementRecord own_record(MPI_Comm comm) {
   record.values[AgreementRecord::thread_level] = static_cast<std::uint64_t>(level);
   record.values[AgreementRecord::device] = has_device_library() ? 1 : 0;
   record.values[AgreementRecord::packs_exactly] = packs_exactly(comm) ? 1 : 0;
+  record.values[AgreementRecord::tolerates_faults] = tolerates_faults(comm) ? 1 : 0;
   void* value = nullptr;
   int found = 0;
   native.Comm_get_attr(comm, MPI_TAG_UB, static_cast<void*>(&value), &found);
@@ -159,6 +161,14 @@ std::optional<Obstacle> prepare(Runtime& it) {
   it.settings = std::move(settings);
   for (const std::string& remark : it.settings.remarks)
     say(remark);
+  if (agreement.reason == Reason::fault_tolerance) {
+    // Messages of our own would wait for the dead, and nobody can revoke their communicator.
+    it.settings.record.clear();
+    it.settings.trace.clear();
+    return Obstacle{Reason::fault_tolerance,
+                    "the MPI library goes on when ranks die (mpirun --with-ft): nothing is "
+                    "recorded"};
+  }
   if (agreement.reason == Reason::device)
     return Obstacle{Reason::device, "a device library (CUDA, ROCm, Level Zero) is loaded"};
   if (agreement.reason == Reason::datatype)

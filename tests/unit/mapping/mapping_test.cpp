@@ -190,6 +190,25 @@ TEST_CASE("block fills hosts, interleave deals ranks out, inter-only keeps block
   CHECK(groups[2] == groups[3]);
 }
 
+TEST_CASE("inter-only sees what collectives cost") {
+  Network net = network::even_network(4, Time(1e-4), units::Rate(1e8));
+  for (const HostId a : {0, 1})
+    for (const HostId b : {2, 3}) {
+      net.latency.set(a, b, Time(1e-2));
+      net.latency.set(b, a, Time(1e-2));
+    }
+  Problem problem{net, {8, {}}, {2, 2, 2, 2}};
+  // In blocks, each communicator has ranks on both sites.
+  problem.calls = {{collective::Kind::alltoall, 1000, 10, 0, {0, 1, 4, 5}},
+                   {collective::Kind::alltoall, 1000, 10, 0, {2, 3, 6, 7}}};
+  const Placement found = place(problem, {Method::inter_only});
+  for (const Rank rank : {0, 2, 4, 6})
+    CHECK(found[index(rank)] == found[index(rank + 1)]);
+  CHECK(found[0] / 2 == found[4] / 2);
+  CHECK(found[2] / 2 == found[6] / 2);
+  CHECK(cost(problem, place(problem)).total() <= cost(problem, found).total());
+}
+
 TEST_CASE("intra-only knows who talks to whom, and not how far hosts are from each other") {
   const Network net = network::even_network(4, Time(1e-4), units::Rate(1e8));
   std::vector<Traffic> couples;

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <filesystem>
+#include <string>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -39,4 +42,32 @@ TEST_CASE("a growing file asks for each byte once, for few at a time") {
     end = offset + length;
   }
   CHECK(end == off_t{1} << 23);
+}
+
+TEST_CASE("a file stays whole for a run whose file's name another run takes") {
+  const thalweg::testing::TemporaryFolder folder;
+  const std::string path = folder.path + "/file";
+  thalweg::runtime::observe::MappedFile first, second;
+  REQUIRE(first.open(path, std::size_t{1} << 20).empty());
+  REQUIRE(first.grow(100'000));
+  first.data()[99'999] = std::byte{1};
+  REQUIRE(second.open(path, std::size_t{1} << 20).empty());
+  REQUIRE(second.grow(10));
+  second.data()[0] = std::byte{2};
+  CHECK(first.data()[99'999] == std::byte{1}); // Beyond the file's end, it would be a SIGBUS.
+  CHECK(std::filesystem::file_size(path) == 10);
+  first.remove();
+  CHECK(std::filesystem::exists(path)); // The name is the second one's.
+  second.remove();
+  CHECK_FALSE(std::filesystem::exists(path));
+}
+
+TEST_CASE("what isn't a regular file isn't replaced by one") {
+  const thalweg::testing::TemporaryFolder folder;
+  const std::string path = folder.path + "/link";
+  std::filesystem::create_symlink(folder.path + "/file", path);
+  thalweg::runtime::observe::MappedFile file;
+  REQUIRE(file.open(path, std::size_t{1} << 20).empty());
+  CHECK(std::filesystem::is_symlink(path));
+  CHECK(std::filesystem::exists(folder.path + "/file"));
 }

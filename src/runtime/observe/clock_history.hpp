@@ -1,0 +1,54 @@
+#pragma once
+
+#include "runtime/observe/clock_bounds.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace thalweg::runtime::observe {
+
+/// What all ranks' clocks lacked of rank 0's, each time that they were compared. Rank 0 alone keeps
+/// all readings, for the run record; the others, which may be thousands, keep their own.
+class ClockHistory {
+public:
+  /// The most comparisons that are kept.
+  static constexpr std::size_t most = 32;
+
+  /// Adds a comparison. @param readings by rank, @param rank this one
+  void add(std::vector<ClockReading> readings, std::size_t rank) {
+    _largest_error_ns = std::ranges::max(readings, {}, &ClockReading::error_ns).error_ns;
+    _latest = readings[rank];
+    if (_size++ == 0) _first = _latest;
+    if (rank == 0) _all.push_back(std::move(readings));
+  }
+  /// Forgets every second comparison where there are as many as are kept. Returns whether it did:
+  /// the same on all ranks.
+  bool thin_out() {
+    if (_size < most) return false;
+    std::size_t number = 0;
+    std::erase_if(_all, [&](const auto&) { return number++ % 2 == 1; });
+    _size = (_size + 1) / 2;
+    return true;
+  }
+
+  /// Returns the number of comparisons that are kept.
+  [[nodiscard]] std::size_t size() const { return _size; }
+  /// Returns this rank's readings. Requires that there was a comparison.
+  [[nodiscard]] const ClockReading& first() const { return _first; }
+  [[nodiscard]] const ClockReading& latest() const { return _latest; }
+  /// Returns the largest error of all ranks in the latest comparison.
+  [[nodiscard]] std::int64_t largest_error_ns() const { return _largest_error_ns; }
+  /// Returns what is kept of all ranks, by comparison and rank; nothing on ranks other than 0.
+  [[nodiscard]] const std::vector<std::vector<ClockReading>>& all() const { return _all; }
+
+private:
+  std::vector<std::vector<ClockReading>> _all;
+  std::size_t _size = 0;
+  ClockReading _first{}, _latest{};
+  std::int64_t _largest_error_ns = 0;
+};
+
+} // namespace thalweg::runtime::observe

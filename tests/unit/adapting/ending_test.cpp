@@ -1,0 +1,45 @@
+#include "adapting/simulated_mpi.hpp"
+#include "runtime/adapt/epochs.hpp"
+
+#include <cstdint>
+#include <doctest/doctest.h>
+#include <optional>
+#include <vector>
+
+namespace thalweg::test {
+namespace {
+
+constexpr runtime::RaceKey key{
+    .kind = collective::Kind::allreduce, .root = 0, .band = std::int64_t{1} << 19};
+
+runtime::Epochs* ended = nullptr;
+int waits = 0;
+
+/// Calls back, as MPICH does for attributes of communicators whose last message arrives meanwhile.
+int wait_and_end(MPI_Request* /*request*/, MPI_Status* /*status*/) {
+  if (++waits < 3) ended->end();
+  return MPI_SUCCESS;
+}
+
+} // namespace
+
+TEST_CASE("an agreement that is ended again while it is waited for is waited for once") {
+  SimulatedMpi mpi(1, 1e-6, std::nullopt);
+  mpi.run_as(0);
+  runtime::Epochs epochs(0, std::vector<runtime::Won>(), nullptr);
+  for (std::int64_t call = 0; call < 100 && !epochs.is_open(); ++call) {
+    epochs.before_call({});
+    runtime::Race* race = epochs.races.find(key);
+    if (race == nullptr)
+      race = epochs.races.add(key, 1'000'000, runtime::Candidates(true, false), false);
+    epochs.races.count(*race, {call * 1'000'000, call * 1'000'000 + 500'000});
+  }
+  REQUIRE(epochs.is_open());
+  ended = &epochs;
+  runtime::native.Wait = wait_and_end;
+  epochs.end();
+  CHECK(waits == 1);
+  CHECK_FALSE(epochs.is_open());
+}
+
+} // namespace thalweg::test
