@@ -13,7 +13,7 @@ namespace thalweg::mapping {
 namespace {
 
 /// The share of a cost that an exchange has to save: less is rounding.
-constexpr double least_gain = 1e-9;
+constexpr double least_saving = 1e-9;
 
 /// Returns the hosts that may exchange their ranks, by slots.
 std::map<std::int32_t, std::vector<HostId>> exchangeable(const Problem& problem) {
@@ -102,7 +102,7 @@ Placement swap_groups(const Problem& problem, const HostCosts& costs, const Plac
     for (const Rank rank : ranks_on[index(b)])
       swapped.push_back({rank, a});
     moves -= static_cast<std::int64_t>(swapped.size() + state.effort(swapped));
-    const bool is_better = !swapped.empty() && state.change(swapped) < -least_gain * state.total();
+    const bool is_better = !swapped.empty() && state.change(swapped) < -least_saving * state.total();
     if (!is_better) return false;
     state.apply(swapped);
     std::swap(ranks_on[index(a)], ranks_on[index(b)]);
