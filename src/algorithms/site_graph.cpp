@@ -70,7 +70,9 @@ void SiteGraph::add_ports() {
     double sent = 0, taken = 0;
     for (HostId other = 0; other < size(); ++other)
       if (other != host) {
-        sent += parallel_bandwidth(host, other);
+        const double rate = parallel_bandwidth(host, other);
+        fastest = std::max(fastest, rate);
+        sent += rate;
         taken += parallel_bandwidth(other, host);
       }
     sends = std::min(sends, sent);

@@ -49,6 +49,7 @@ struct SiteGraph {
   std::vector<HostId> hosts;            ///< number -> host of the network
   std::vector<std::vector<Rank>> ranks; ///< by host
   std::vector<double> egress, ingress;  ///< the most that all flows of the host carry
+  double fastest = 0;                   ///< the largest parallel_bandwidth()
   std::vector<Site> site_of;            ///< by host
   std::vector<std::vector<HostId>> sites;
   std::vector<Trunk> trunks;

@@ -15,12 +15,15 @@ constexpr Node none = -1;
 /// Returns for each node but the root the origin of its cheapest link.
 std::vector<Node> cheapest(const Costs& costs, Node root) {
   std::vector<Node> parents(costs.size(), none);
+  std::vector<double> least(costs.size());
   const auto count = static_cast<Node>(costs.size());
-  for (Node to = 0; to < count; ++to)
-    for (Node from = 0; from < count && to != root; ++from)
-      if (from != to &&
-          (parents[index(to)] == none || costs(from, to) < costs(parents[index(to)], to)))
+  for (Node from = 0; from < count; ++from)
+    for (Node to = 0; to < count; ++to)
+      if (from != to && to != root &&
+          (parents[index(to)] == none || costs(from, to) < least[index(to)])) {
         parents[index(to)] = from;
+        least[index(to)] = costs(from, to);
+      }
   return parents;
 }
 
@@ -42,65 +45,83 @@ std::vector<Node> find_cycle(const std::vector<Node>& parents) {
   return {};
 }
 
-/// A graph in which a cycle is contracted to one node, the last.
-struct Contracted {
-  Contracted(const Costs& costs, const std::vector<Node>& parents, const std::vector<Node>& cycle);
+/// A graph in which a cycle is contracted to one node, the last. It keeps no costs, which would
+/// take nodes² for each of up to as many cycles as nodes.
+class Contracted {
+public:
+  /// @param costs by the links of the graph before; after that, of the contracted one
+  /// @param parents in the graph before
+  Contracted(Costs& costs, std::vector<Node> parents, const std::vector<Node>& cycle);
+  /// Returns a node's place in the contracted graph.
+  [[nodiscard]] Node place(Node node) const { return _place[index(node)]; }
+  /// Returns the parents in the graph before for those in the contracted one.
+  [[nodiscard]] std::vector<Node> expanded(const std::vector<Node>& above) const;
 
-  std::vector<Node> original, place; ///< new -> old except for the cycle; old -> new
-  std::vector<Node> enters, leaves;  ///< by new node: where in the cycle its links end, or begin
-  Costs costs;
+private:
+  std::vector<Node> _parents;
+  std::vector<Node> _original, _place; ///< new -> old except for the cycle; old -> new
+  std::vector<Node> _enters, _leaves;  ///< by new node: where in the cycle its links end, or begin
 };
 
-Contracted::Contracted(const Costs& old, const std::vector<Node>& parents,
-                       const std::vector<Node>& cycle)
-    : place(old.size(), 0) {
+Contracted::Contracted(Costs& costs, std::vector<Node> parents, const std::vector<Node>& cycle)
+    : _parents(std::move(parents)), _place(costs.size(), 0) {
+  const Costs old = std::move(costs);
   const auto circle = static_cast<Node>(old.size() - cycle.size());
   for (const Node node : cycle)
-    place[index(node)] = circle;
+    _place[index(node)] = circle;
   for (Node node = 0; std::cmp_less(node, old.size()); ++node)
-    if (place[index(node)] != circle) {
-      place[index(node)] = static_cast<Node>(original.size());
-      original.push_back(node);
+    if (_place[index(node)] != circle) {
+      _place[index(node)] = static_cast<Node>(_original.size());
+      _original.push_back(node);
     }
-  enters.assign(original.size(), none);
-  leaves = enters;
-  costs = Costs(original.size() + 1, std::numeric_limits<double>::infinity());
+  _enters.assign(_original.size(), none);
+  _leaves = _enters;
+  costs = Costs(_original.size() + 1, std::numeric_limits<double>::infinity());
   for (Node a = 0; a < circle; ++a) {
-    const Node from = original[index(a)];
+    const Node from = _original[index(a)];
     for (Node b = 0; b < circle; ++b)
-      costs(a, b) = old(from, original[index(b)]);
+      costs(a, b) = old(from, _original[index(b)]);
     for (const Node node : cycle) {
-      const double extra = old(from, node) - old(parents[index(node)], node);
-      if (enters[index(a)] == none || extra < costs(a, circle)) {
+      const double extra = old(from, node) - old(_parents[index(node)], node);
+      if (_enters[index(a)] == none || extra < costs(a, circle)) {
         costs(a, circle) = extra;
-        enters[index(a)] = node;
+        _enters[index(a)] = node;
       }
-      if (leaves[index(a)] == none || old(node, from) < costs(circle, a)) {
+      if (_leaves[index(a)] == none || old(node, from) < costs(circle, a)) {
         costs(circle, a) = old(node, from);
-        leaves[index(a)] = node;
+        _leaves[index(a)] = node;
       }
     }
   }
 }
 
+std::vector<Node> Contracted::expanded(const std::vector<Node>& above) const {
+  std::vector<Node> parents = _parents;
+  const auto circle = static_cast<Node>(_original.size());
+  for (Node node = 0; node < circle; ++node) {
+    const Node parent = above[index(node)];
+    parents[index(_original[index(node)])] = parent == none     ? none
+                                             : parent == circle ? _leaves[index(node)]
+                                                                : _original[index(parent)];
+  }
+  const Node from = above[index(circle)];
+  parents[index(_enters[index(from)])] = _original[index(from)];
+  return parents;
+}
+
 } // namespace
 
 std::vector<Node> minimum_arborescence(const Costs& costs, Node root) {
-  std::vector<Node> parents = cheapest(costs, root);
-  const std::vector<Node> cycle = find_cycle(parents);
-  if (cycle.empty()) return parents;
-  const Contracted graph(costs, parents, cycle);
-  const std::vector<Node> above = minimum_arborescence(graph.costs, graph.place[index(root)]);
-  const auto circle = static_cast<Node>(graph.original.size());
-  for (Node node = 0; node < circle; ++node) {
-    const Node parent = above[index(node)];
-    parents[index(graph.original[index(node)])] = parent == none ? none
-                                                  : parent == circle
-                                                      ? graph.leaves[index(node)]
-                                                      : graph.original[index(parent)];
+  Costs left = costs;
+  std::vector<Contracted> graphs; // each made from the one before
+  std::vector<Node> parents = cheapest(left, root);
+  for (auto cycle = find_cycle(parents); !cycle.empty(); cycle = find_cycle(parents)) {
+    graphs.emplace_back(left, std::move(parents), cycle);
+    root = graphs.back().place(root);
+    parents = cheapest(left, root);
   }
-  const Node from = above[index(circle)];
-  parents[index(graph.enters[index(from)])] = graph.original[index(from)];
+  for (; !graphs.empty(); graphs.pop_back())
+    parents = graphs.back().expanded(parents);
   return parents;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace thalweg::algorithms {
@@ -44,6 +45,8 @@ private:
   [[nodiscard]] std::int32_t slots(HostId host) const;
   [[nodiscard]] double used(HostId from, HostId to) const;
   [[nodiscard]] bool is_good(HostId from, HostId to) const;
+  /// Whether no link carries as much as the tree being laid needs, so that none is good.
+  [[nodiscard]] bool exceeds_all_links() const { return _rate > _graph.fastest * (1 + rounding); }
   [[nodiscard]] std::size_t best_child(HostId parent, const std::vector<HostId>& hosts) const;
   [[nodiscard]] std::vector<HostId> by_capacity(Site site, HostId without) const;
   [[nodiscard]] std::uint64_t key(HostId from, HostId to) const {
@@ -87,18 +90,23 @@ double Layer::used(HostId from, HostId to) const {
 
 bool Layer::is_good(HostId from, HostId to) const {
   const double usual = _graph.latencies(_graph.site_of[index(from)], _graph.site_of[index(to)]);
-  return used(from, to) + _rate <= _graph.parallel_bandwidth(from, to) * (1 + rounding) &&
-         _graph.latency(from, to) <= long_latency * usual;
+  const double most = _graph.parallel_bandwidth(from, to) * (1 + rounding);
+  // Looking up what other trees use takes longest.
+  return _rate <= most && _graph.latency(from, to) <= long_latency * usual &&
+         used(from, to) + _rate <= most;
 }
 
 /// Returns the first host with a good link from the parent, else the one with the fastest link.
 std::size_t Layer::best_child(HostId parent, const std::vector<HostId>& hosts) const {
   std::size_t best = 0;
   double least = std::numeric_limits<double>::infinity();
-  for (std::size_t at = 0; at < hosts.size(); ++at) {
+  // Where no link is good, the search ends at one that is as fast as any and carries no other tree.
+  const double enough = exceeds_all_links() ? _rate / _graph.fastest : 0;
+  for (std::size_t at = 0; at < hosts.size() && least > enough; ++at) {
     if (is_good(parent, hosts[at])) return at;
-    const double load =
-        (used(parent, hosts[at]) + _rate) / _graph.parallel_bandwidth(parent, hosts[at]);
+    const double bandwidth = _graph.parallel_bandwidth(parent, hosts[at]);
+    if (_rate / bandwidth >= least) continue; // too slow even without other trees
+    const double load = (used(parent, hosts[at]) + _rate) / bandwidth;
     if (load < least) {
       least = load;
       best = at;
@@ -153,6 +161,7 @@ bool Layer::is_slow(HostId from, HostId to) const {
 /// Moves hosts that are reached over slow links elsewhere, near if possible, if any host has the
 /// capacity.
 void Layer::avoid_slow_links(HostTree& tree) {
+  if (exceeds_all_links()) return;
   const auto is_below = [&](HostId host, HostId top) {
     while (host != no_host && host != top)
       host = tree.parents[index(host)];
@@ -266,6 +275,8 @@ HostTrees lay_host_trees(const SiteGraph& graph, const std::vector<SiteTree>& si
   std::vector<std::int32_t> parts;
   for (const SiteTree& tree : site_trees)
     parts.push_back(parts_of(graph, tree, tree.rate / total, count));
+  // However much each tree is given, it carries no more than a single link does.
+  const double most = std::accumulate(parts.begin(), parts.end(), 0) * graph.fastest;
   HostTrees best;
   for (const double scale : scales) {
     Layer layer(graph, root, total * scale);
@@ -275,7 +286,7 @@ HostTrees lay_host_trees(const SiteGraph& graph, const std::vector<SiteTree>& si
         if (round < parts[at]) layer.add(site_trees[at], site_trees[at].rate * scale / parts[at]);
     const double carried = std::min(total, layer.carried(total * scale));
     if (carried > best.rate * (1 + rounding)) best = {std::move(layer.trees), carried};
-    if (best.rate >= close_enough * total) break;
+    if (best.rate >= close_enough * total || best.rate * (1 + rounding) >= most) break;
   }
   return best;
 }

@@ -19,8 +19,23 @@ constexpr Site no_site = SiteGraph::no_site;
 constexpr double least_gain_of_tree = 1e-3;
 /// Limits the search: site graphs of 16 nodes get as many trees as they need.
 constexpr double most_search_steps = 2e6;
+/// The least relative gain for which a site is attached elsewhere.
+constexpr double least_gain_of_move = 1e-6;
 /// A tree with a smaller fraction of the whole isn't worth its messages.
 constexpr double least_share = 0.01;
+
+/// Whether a site is another one, or below it.
+bool is_within(const SiteTree& tree, Site site, Site top) {
+  while (site != no_site && site != top)
+    site = tree.parents[index(site)];
+  return site == top;
+}
+
+/// What tells in O(1) how much a tree for blocks gains if a site is attached elsewhere; by site.
+struct Branches {
+  std::vector<double> below; ///< share of the blocks at the site and below it
+  std::vector<double> slope; ///< how much more each further share at the site costs above it
+};
 
 /// The packing problem of one graph of sites. Its rows are the trunks, the sites' ports together,
 /// and the slowest host's port.
@@ -40,6 +55,7 @@ private:
   [[nodiscard]] SiteTree cheapest(const Costs& costs) const;
   [[nodiscard]] SiteTree cheapest_for_blocks(const Costs& costs) const;
   void improve(SiteTree& tree, double& cost, const Costs& costs) const;
+  [[nodiscard]] Branches branches(const SiteTree& tree, const Costs& costs) const;
   /// Calls visit(from, to, share of the data) for each link that data crosses.
   template <class Visit>
   void for_each_crossing(const SiteTree& tree, Visit visit) const;
@@ -83,13 +99,20 @@ Costs Packer::link_costs(const std::vector<double>& prices) const {
   Costs costs(index(count()));
   for (Site a = 0; a < count(); ++a)
     for (Site b = 0; b < count(); ++b) {
-      if (a == b) continue;
       const std::size_t port = _graph.trunks.size() + index(a);
-      costs(a, b) = prices[port] / _capacities[port];
-      for (std::size_t trunk = 0; trunk < _graph.trunks.size(); ++trunk)
-        if (crosses(_graph.trunks[trunk], a, b)) costs(a, b) += prices[trunk] / _capacities[trunk];
-      costs(a, b) = costs(a, b) * _packing.most + 1e-5 * _graph.latencies(a, b) / _far;
+      if (a != b) costs(a, b) = prices[port] / _capacities[port];
     }
+  for (std::size_t trunk = 0; trunk < _graph.trunks.size(); ++trunk) {
+    const double price = prices[trunk] / _capacities[trunk];
+    if (price == 0) continue;
+    const SiteGraph::Trunk& own = _graph.trunks[trunk];
+    for (Site a = 0; a < count(); ++a)
+      for (Site b = 0; own.from[index(a)] && b < count(); ++b)
+        if (own.to[index(b)]) costs(a, b) += price;
+  }
+  for (Site a = 0; a < count(); ++a)
+    for (Site b = 0; b < count(); ++b)
+      if (a != b) costs(a, b) = costs(a, b) * _packing.most + 1e-5 * _graph.latencies(a, b) / _far;
   return costs;
 }
 
@@ -124,21 +147,29 @@ SiteTree Packer::cheapest_for_blocks(const Costs& costs) const {
   return best;
 }
 
-/// Attaches sites elsewhere while that makes the tree cheaper.
+/// Attaches sites elsewhere while that makes the tree cheaper: O(sites²) and O(sites) for each site
+/// that moves. Whether a move gains enough, the whole tree's cost decides; it is looked at only for
+/// moves that gain half of that by the costs of the links they change.
 void Packer::improve(SiteTree& tree, double& cost_now, const Costs& costs) const {
+  Branches now = branches(tree, costs);
   for (bool improved = true; improved;) {
     improved = false;
     for (Site site = 0; site < count(); ++site)
       for (Site parent = 0; parent < count(); ++parent) {
-        Site above = parent;
-        while (above != no_site && above != site)
-          above = tree.parents[index(above)];
         const Site old = tree.parents[index(site)];
-        if (above == site || old == no_site || old == parent) continue;
+        if (old == no_site || old == parent) continue;
+        const double share = now.below[index(site)];
+        const auto cost_below = [&](Site above) {
+          return (1 - share) * costs(above, site) + share * costs(site, above) +
+                 share * now.slope[index(above)];
+        };
+        const double gain = cost_below(old) - cost_below(parent);
+        if (gain <= cost_now * least_gain_of_move / 2 || is_within(tree, parent, site)) continue;
         tree.parents[index(site)] = parent;
         const double trial = cost(tree, costs);
-        if (trial < cost_now * (1 - 1e-6)) {
+        if (trial < cost_now * (1 - least_gain_of_move)) {
           cost_now = trial;
+          now = branches(tree, costs);
           improved = true;
         } else {
           tree.parents[index(site)] = old;
@@ -146,6 +177,18 @@ void Packer::improve(SiteTree& tree, double& cost_now, const Costs& costs) const
       }
     if (count() > 16) break;
   }
+}
+
+Branches Packer::branches(const SiteTree& tree, const Costs& costs) const {
+  Branches made{_shares, std::vector<double>(_shares.size(), 0)};
+  const std::vector<Site> order = tree.top_down();
+  for (std::size_t at = order.size(); at-- > 1;)
+    made.below[index(tree.parents[index(order[at])])] += made.below[index(order[at])];
+  for (std::size_t at = 1; at < order.size(); ++at) {
+    const Site site = order[at], parent = tree.parents[index(site)];
+    made.slope[index(site)] = made.slope[index(parent)] + costs(site, parent) - costs(parent, site);
+  }
+  return made;
 }
 
 template <class Visit>

@@ -7,6 +7,7 @@
 /// Source: the linear algorithms of MPI libraries, in the order of Jackson's rule (Scheduling a
 /// Production Line to Minimize Maximum Tardiness): the message with the longest remaining path
 /// first.
+#include "algorithms/quick.hpp"
 #include "algorithms/segments.hpp"
 #include "algorithms/site_graph.hpp"
 #include "units/index.hpp"
@@ -89,6 +90,9 @@ public:
   [[nodiscard]] std::string_view source() const override {
     return "the linear algorithms of MPI libraries, in the order of Jackson's rule (Scheduling a "
            "Production Line to Minimize Maximum Tardiness)";
+  }
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override {
+    return ranks <= most_squared_ranks;
   }
   [[nodiscard]] bool supports(Kind kind) const override {
     return kind == Kind::gather || kind == Kind::scatter;

@@ -5,6 +5,7 @@
 /// the path through the tree, and not to a root and back.
 /// Source: Rabenseifner's allreduce within groups, and trees of groups as in Karonis et al.:
 /// Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective Operation Performance.
+#include "algorithms/quick.hpp"
 #include "algorithms/segments.hpp"
 #include "algorithms/sites/group_messages.hpp"
 #include "algorithms/sites/groups.hpp"
@@ -237,6 +238,9 @@ public:
   [[nodiscard]] std::string_view source() const override {
     return "Karonis et al.: Exploiting Hierarchy in Parallel Computer Networks to Optimize "
            "Collective Operation Performance; Rabenseifner's allreduce within groups";
+  }
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override {
+    return ranks <= most_squared_ranks;
   }
   [[nodiscard]] bool supports(Kind kind) const override { return kind == Kind::allreduce; }
 

@@ -1,3 +1,4 @@
+#include "algorithms/quick.hpp"
 #include "bounds/bounds.hpp"
 #include "networks.hpp"
 #include "unit/share.hpp"
@@ -77,6 +78,14 @@ TEST_CASE("20,000 ranks are planned without looking at all pairs of hosts") {
         plan(algorithms::make_problem(asked, net, one_each(20'000), "openmpi"), options);
     if (made.algorithm != native_name) CHECK(made.skeleton.ranks == 20'000);
     CHECK(made.predicted > Time(0));
+  }
+}
+
+TEST_CASE("what looks at all pairs of hosts isn't tried with 20,000 ranks") {
+  for (const char* name : {"group-tree", "paced-linear", "slowest-first"}) {
+    const algorithms::Algorithm& algorithm = algorithms::find(name);
+    CHECK(algorithm.builds_quickly(algorithms::most_squared_ranks));
+    CHECK(!algorithm.builds_quickly(20'000));
   }
 }
 
