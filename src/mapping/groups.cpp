@@ -102,7 +102,8 @@ Placement swap_groups(const Problem& problem, const HostCosts& costs, const Plac
     for (const Rank rank : ranks_on[index(b)])
       swapped.push_back({rank, a});
     moves -= static_cast<std::int64_t>(swapped.size() + state.effort(swapped));
-    const bool is_better = !swapped.empty() && state.change(swapped) < -least_saving * state.total();
+    const bool is_better =
+        !swapped.empty() && state.change(swapped) < -least_saving * state.total();
     if (!is_better) return false;
     state.apply(swapped);
     std::swap(ranks_on[index(a)], ranks_on[index(b)]);

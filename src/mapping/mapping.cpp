@@ -76,8 +76,8 @@ Placement intra_only(const Problem& problem, const std::vector<std::int32_t>& sl
 /// which host.
 Placement inter_only(const Problem& problem, const HostCosts& costs, const RefineOptions& search) {
   const Placement groups = block(problem);
-  const Placement found = exchange_groups(problem, costs, bisect_groups(problem, costs, groups),
-                                          part(search, shares.inter));
+  Placement found = exchange_groups(problem, costs, bisect_groups(problem, costs, groups),
+                                    part(search, shares.inter));
   if (problem.calls.empty()) return found;
   return swap_groups(problem, costs, found, part(search, shares.inter).moves);
 }

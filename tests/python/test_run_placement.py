@@ -383,7 +383,7 @@ def test_a_named_record_of_another_wrapped_program_is_called_so(
     assert run_placement.another_program(script, ["bash", "./a.sh"]) == ""
     plain = recorded("020000", recording.whole(["./a"]))
     assert run_placement.another_program(plain, ["env", "./a"]) == ""
-    sorting = recorded("020000", recording.whole(["./a", "sort"]))
+    sorting = recorded("025000", recording.whole(["./a", "sort"]))
     assert "/a: " in run_placement.another_program(sorting, ["./b", "sort"])
     module = recorded("030000", ["python3", "-m", "app"])
     assert "another program, app: " in run_placement.another_program(

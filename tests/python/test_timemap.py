@@ -85,7 +85,7 @@ def test_pictures_are_written_as_svg_and_png(
     ("arguments", "complaint"),
     [
         (["--collective", "bcast"], "there are allreduce of 8B"),
-        (["--rank", "7"], "ranks 0 to 2 only"),
+        (["--rank", "7"], "ranks 0 to 2 are"),
         (["-o", "map.txt"], "must end with .svg or .png"),
     ],
 )

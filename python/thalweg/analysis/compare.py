@@ -59,7 +59,7 @@ class Match:
     size: int
     ranks: int
     algorithms: tuple[str, str]
-    """Of most calls of each run; "native" where nothing was planned."""
+    """What most calls of each run went by; "native" where nothing was planned."""
     calls: tuple[int, int]
     whole: Difference
     """The time from the last entry to the last exit."""
