@@ -324,11 +324,11 @@ HLOT: Claims = {
     ],
     "Figure 6a": [
         note("grid", "Single runs (Figures 5 and 6a): # broadcasts"),
-        given("99"),
+        given("99 %"),
         *(
             cell("grid", "99 % interval of the mean", each, says=says)
             for each in ("hlot", "mpich-g2")
-            for says in ("# ms - * ms", "* ms - # ms")
+            for says in ("# - * ms", "* ms - #")
         ),
     ],
     "Figure 6b": [
