@@ -65,6 +65,7 @@ def _options(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command and returns its exit status: 2 if the user did something wrong."""
+    _open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -92,6 +93,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_output()
         return _complain(write_error(error.filename or "standard output", error), 2)
     return status or 0
+
+
+def _open_missing_streams() -> None:
+    """Opens what was closed before the start, as by `>&-`, so that output goes nowhere, and files
+    that are opened later don't take its place in programs that are started."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            os.set_inheritable(number, True)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
 
 
 def _drop_output() -> None:

@@ -32,6 +32,10 @@ def plain(file: IO[str], width: int | None = PIPE_WIDTH) -> "Console":
     class Plain(Console):
         """Prints names as they are."""
 
+        def on_broken_pipe(self) -> None:
+            """Leaves it to who called, as print() does."""
+            raise BrokenPipeError
+
         def render_str(self, text: str, **options: Any) -> "Text":
             return super().render_str(printable(text), **options)
 

@@ -14,8 +14,8 @@ Pairs = Sequence[tuple[int, int]]
 LONGEST_PAUSE = 86_400 * 365.0
 """Seconds; a share that allows less than one sample a year asks for more than clocks can wait."""
 FAILED = 3.0
-"""A failed sample counts as this multiple of what one may take: while it waited for a silent host, for
-up to a minute, it loaded no network."""
+"""A failed sample counts as this multiple of what one may take: while it waited for a silent host,
+for up to a minute, it loaded no network."""
 
 
 def parse_share(text: str) -> float:

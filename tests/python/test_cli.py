@@ -1,6 +1,7 @@
 """The command line's manners: exit status, messages, help."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -86,3 +87,25 @@ def test_commands_are_listed_with_their_help_but_not_imported() -> None:
         first = " ".join(command.help.split("\n\n")[0].split())
         assert f"{name} {first}" in listed
     assert not {"numpy", "polars", "thalweg.commands.analyse"} & set(modules.split())
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(("arguments", "status"), [("--version", 0), ("show absent.json", 2)])
+def test_what_goes_to_a_closed_stream_goes_nowhere(
+    closed: str, arguments: str, status: int, tmp_path: Path
+) -> None:
+    command = f'"$0" -m thalweg {arguments} {closed}'
+    done = subprocess.run(
+        ["sh", "-c", command, sys.executable], cwd=tmp_path, capture_output=True, text=True,
+        stdin=subprocess.DEVNULL, check=False,
+    )  # fmt: skip
+    assert done.returncode == status
+    assert "Traceback" not in done.stderr
+
+
+def test_a_network_is_measured_into_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert main(["probe", "-H", "a,b", "-o", str(tmp_path / "pipe")]) == 2
+    assert "is no file" in capsys.readouterr().err

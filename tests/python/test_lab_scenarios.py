@@ -138,3 +138,9 @@ def test_drawn_scenarios_differ_by_seed_only() -> None:
     assert sizes == {1, 2, 3, 4}
     with pytest.raises(UserError, match="nor drawn-SEED"):
         scenario.find("drawn-x")
+
+
+def test_a_scenario_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "windows.json"
+    path.write_text("\ufeff" + json.dumps(scenario.document("two-sites")), "utf-8")
+    assert scenario.read(path).network.hosts

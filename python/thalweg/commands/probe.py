@@ -65,6 +65,8 @@ def command(
     if base and not is_file(base):
         raise UserError(f"network {base}: no such file; leave out --base to measure anew")
     check_output(output, str(output))
+    if output.exists() and not is_file(output):
+        raise UserError(f"{output}: is no file; the network is read again, so name a file")
     request = Request(hosts=hosts, hostfile=hostfile, launcher=launcher, mpi=mpi)
     probe.run(
         choose_hosts(request), output, choose_launcher(request),

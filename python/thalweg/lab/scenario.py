@@ -122,7 +122,7 @@ def read(path: Path | str) -> Scenario:
     """Reads a scenario file. Raises UserError naming the place at fault."""
     path = Path(path)
     plain = _describe(path)
-    content = json.loads(path.read_text())
+    content = json.loads(path.read_bytes())  # which may begin with a byte order mark
     return Scenario(content, {**plain, "name": plain["name"] or path.stem})
 
 
