@@ -96,16 +96,24 @@ def counts(
 
 
 def median(values: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
-    """The median of values that occur several times each; NaN of none."""
-    total = int(np.sum(counts))
+    """The median of values that occur several times each, as counts() returns them; NaN of none."""
+    values, often = _merged(values, counts)
+    total, ends = int(often.sum()), np.cumsum(often)
     if total == 0:
         return math.nan
-    order = np.argsort(values)
-    ends = np.cumsum(counts[order])
     low, high = (
-        values[order][np.searchsorted(ends, at, "right")] for at in ((total - 1) // 2, total // 2)
+        values[np.searchsorted(ends, rank, "right")] for rank in ((total - 1) // 2, total // 2)
     )
     return float(np.mean([low, high]))
+
+
+def _merged(
+    values: NDArray[np.float64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Returns each value once, ascending, and how often it occurs: a count below 0 takes exceptions
+    off what is usual."""
+    different, at = np.unique(values, return_inverse=True)
+    return different, np.bincount(at, counts, minlength=len(different))
 
 
 def links(net: Network) -> list[Link]:
@@ -155,7 +163,8 @@ class _View:
         rates, flows = counts(net, "bandwidth", a, b)
         node = self.most_egress[site]
         if not math.isfinite(node):  # not measured: estimated by one flow's rate
-            node = float(np.max(rates[flows > 0]))
+            different, often = _merged(rates, flows)
+            node = float(np.max(different[often > 0]))
         crossed = [self.trunks[number].capacity for number in self.out[site] & self.into[other]]
         together = min([*crossed, self.egress[site], self.ingress[other], float(rates @ flows)])
         return Link(

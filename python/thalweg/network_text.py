@@ -119,13 +119,15 @@ def _sites(net: Network) -> Table:
 
 def _links(net: Network) -> list[str]:
     """Says which pairs of sites are long and fast in the sense of Matsuda et al."""
+    if len(net.sites) * (len(net.sites) - 1) > MOST_LINKS:
+        return []
     names = description.site_names(net)
     lines = []
     for link in hierarchy.links(net):
         words = f"{'' if link.long else 'not '}long, {'' if link.fast else 'not '}fast"
         capacity = _text(link.capacity, units.rate_to_text)
         lines.append(f"From {names[link.from_]} to {names[link.to]}: {words}; {capacity} together.")
-    return lines if len(lines) <= MOST_LINKS else []
+    return lines
 
 
 def levels(net: Network, grouping: Grouping) -> Table:

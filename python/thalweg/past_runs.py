@@ -73,14 +73,23 @@ def is_like(run: Run, program: Sequence[str]) -> bool:
     words = run.description.get("launch", {}).get("program")
     if not words or not same_name(words, program):
         return False
-    return recording.arguments(words) == recording.arguments(recording.whole(program))
+    own, its = (recording.arguments(each) for each in (recording.whole(program), words))
+    return _names(own) == _names(its)
+
+
+def _names(words: Sequence[str]) -> list[str]:
+    """Returns words in which files with whole paths go by their names."""
+    return [Path(word).name if word.startswith("/") else word for word in words]
 
 
 def same_name(program: Sequence[str], other: Sequence[str]) -> bool:
     """Whether two programs' files, or those that they are told to run, have the same name in any
-    folders."""
-    first, second = (Path(recording.main_file(words)).name for words in (program, other))
-    return first == second
+    folders. An argument such as "true" may be a program on the PATH by chance, so that the programs
+    themselves must have the same name, too."""
+    first, second = (Path(recording.main_file(words)) for words in (program, other))
+    by_chance = recording.is_on_path(str(first)) and recording.is_on_path(str(second))
+    same_program = Path(program[0]).name == Path(other[0]).name
+    return first.name == second.name and (same_program or not by_chance)
 
 
 def _read(folders: Iterable[Path]) -> Iterator[Run]:

@@ -4,6 +4,7 @@ docs/record.md describes the record; thalweg.record reads it.
 """
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -183,10 +184,23 @@ def whole(words: Sequence[str]) -> list[str]:
 def file_of(word: str) -> str:
     """Returns the whole path of a file that is a program or a script; "" if the word is something
     else."""
+    return _file_of(word, os.environ.get("PATH", ""), _folder())
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _file_of(word: str, _path_variable: str, _folder: str) -> str:
+    """Looks once: a program may have thousands of arguments, and as many in each record."""
     found = shutil.which(word)
     if not found and Path(word).suffix in _SCRIPTS and is_file(Path(word)):
         found = word
     return _path(found) if found else ""
+
+
+def _folder() -> str:
+    try:
+        return str(Path.cwd())
+    except OSError:  # it was removed
+        return ""
 
 
 def identity(words: Sequence[str]) -> list[str]:
@@ -202,8 +216,8 @@ def arguments(words: Sequence[str]) -> list[str]:
 
 def places(words: Sequence[str]) -> list[int]:
     """Returns which words arguments() returns."""
-    at, file = _main(words)
-    script = at if file and _is_python(words) else 0
+    at, file = _of_python(words) if _is_python(words) else (0, "")
+    script = at if file else 0
     return [place for place in range(1, len(words)) if place != script]
 
 
@@ -243,18 +257,18 @@ def _main(words: Sequence[str]) -> tuple[int, str]:
     """Returns main_word() and the whole path of its file; "" for a module, and where it is 0."""
     if _is_python(words):
         return _of_python(words)
-    runs_any_file, starts_any = _runs_any_file(words[0]), _is_on_path(words[0])
+    runs_any_file, starts_any = _runs_any_file(words[0]), is_on_path(words[0])
     for at, word in enumerate(words[1:], 1):
         if runs_any_file and is_file(Path(word)):
             return at, _path(word)
-        if (file := file_of(word)) and (starts_any or not _is_on_path(word)):
+        if (file := file_of(word)) and (starts_any or not is_on_path(word)):
             rest = words[at:]
             its, its_file = _main(rest) if _is_python(rest) or _runs_any_file(word) else (0, "")
             return (at + its, its_file) if its else (at, file)
     return 0, ""
 
 
-def _is_on_path(word: str) -> bool:
+def is_on_path(word: str) -> bool:
     """Whether a program is the one that its name alone would start."""
     found = shutil.which(Path(word).name)
     return found is not None and _path(found) == file_of(word)

@@ -66,7 +66,9 @@ def seconds_of_table(setting: Setting) -> float:
     if _key_of_table(setting, tuple(Kind)) in load(location()):
         return 0.0
     known = _seconds(_key_of_time(setting))
-    return known if known is not None else USUAL_SECONDS_PER_RANK * len(setting.placement)
+    if known is not None or setting.search.effort == "estimate":
+        return known or 0.0  # quick plans take hardly any time
+    return USUAL_SECONDS_PER_RANK * len(setting.placement)
 
 
 def _key_of_time(setting: Setting) -> str:

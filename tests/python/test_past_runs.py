@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from test_record import messages, part, write
 
-from thalweg import past_runs, recording
+from thalweg import past_runs, record, recording
 
 APP = ["./app", "--size=100", "in/a.dat"]
 
@@ -149,3 +149,22 @@ def test_other_runs_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     found = past_runs.find(APP, 2)
     assert found and found.folder == good
     assert json.loads((good / "run.json").read_text())["launch"]["program"] == APP
+
+
+def test_a_record_of_another_folder_is_like_a_run_with_the_same_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "run.sh").touch(mode=0o755)
+    monkeypatch.chdir(tmp_path / "a")
+    run = record.read(recorded("010000", recording.whole(["bash", "run.sh", "10"])))
+    monkeypatch.chdir(tmp_path / "b")
+    assert past_runs.is_like(run, ["bash", "run.sh", "10"])
+    assert not past_runs.is_like(run, ["bash", "run.sh", "20"])
+    assert list(past_runs.same(["bash", "run.sh", "10"], run.ranks)) == []
+
+
+def test_a_word_that_is_a_program_by_chance_does_not_make_programs_alike() -> None:
+    assert not past_runs.same_name(["ls", "--all", "true"], ["cat", "--all", "true"])
+    assert past_runs.same_name(["ls", "--all", "true"], ["/bin/ls", "--all", "true"])

@@ -1,6 +1,7 @@
 """What `thalweg show` derives from a network."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -123,3 +124,16 @@ def test_a_matrix_of_many_hosts_has_rows_of_several() -> None:
     drawn = picture.svg(net, "latency", hierarchy.build(net, size=1000))
     assert drawn.count("<rect") < 200**2
     assert "1ms" in drawn and "10ms" in drawn
+
+
+def test_a_median_takes_exceptions_off_what_is_usual() -> None:
+    def counted(*pairs: tuple[float, int]) -> float:
+        values, counts = (np.array(each) for each in zip(*pairs, strict=True))
+        return hierarchy.median(values, counts)
+
+    exceptions = [(each, count) for _ in range(300) for each, count in ((0.5, 1), (1.0, -1))]
+    assert counted((1.0, 1056), (3.0, 1394), *exceptions) == 3
+    assert counted((1.0, 1056), (3.0, 1394)) == 3
+    assert counted((1.0, 1394), (3.0, 1056), *exceptions) == 1
+    assert counted((2.0, 300), *((each * 2, count) for each, count in exceptions)) == 1
+    assert math.isnan(hierarchy.median(np.array([]), np.array([], int)))

@@ -231,6 +231,7 @@ def _calls(recorded: Sequence[RankEvents], names: Names) -> tuple[pl.DataFrame, 
     rooted = pl.col("kind").is_in(["bcast", "reduce", "gather", "scatter"])
     # Joined, since a list of all members beside each row would take the square of their number.
     roots = complete.filter(pl.col("member") == pl.col("root")).select(*key, root_rank="rank")
+    roots = roots.unique(key, keep="first")  # ranks of a torn record may have other roots
     complete = complete.join(roots, on=key, how="left").with_columns(
         pl.when(rooted).then("root_rank").cast(pl.Int64).fill_null(-1).alias("root"),
         pl.struct("begin", *key).rank("dense").cast(pl.Int64).sub(1).alias("call"),
