@@ -113,7 +113,7 @@ def _merged(
     """Returns each value once, ascending, and how often it occurs: a count below 0 takes exceptions
     off what is usual."""
     different, at = np.unique(values, return_inverse=True)
-    return different, np.bincount(at, counts, minlength=len(different))
+    return different, np.bincount(at, counts, minlength=len(different)).astype(np.float64)
 
 
 def links(net: Network) -> list[Link]:

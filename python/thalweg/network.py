@@ -6,8 +6,9 @@ from then on. A network of more than 8,192 hosts has no such arrays: Network.fro
 one of classes of hosts that are alike; latency_between(), latency_among() and latency_counts() read
 it. compact() is a copy that keeps hosts that are alike by classes. A network's lists (`hosts`,
 `trunks`, `sites`, `groups`, `native_times`) and its dictionary `message_costs` are copies: assign a
-new one to change it. Hosts in trunks, sites and groups are indices into `hosts`. An infinite rate
-is unlimited, or not measured.
+new one to change it. While one thread plans or simulates with a network, no other may change it or
+take these arrays, which changes how pairs are kept. Hosts in trunks, sites and groups are indices
+into `hosts`. An infinite rate is unlimited, or not measured.
 """
 
 from os import PathLike, fspath

@@ -217,6 +217,7 @@ Network measure(Coordinator& coordinator, bool shared_clock) {
       latencies.disturbance, bandwidths.disturbance};
   set_latency(network, coordinator, latencies);
   const Time spent = coordinator.spent();
+  if (!latencies.shared_clock) align_clocks(coordinator); // they have drifted since the latencies
   network.native_times = measure_collectives(coordinator, farthest(latencies, hosts));
   coordinator.report.note("time taken: " + units::to_text(spent) + " by the network, " +
                           units::to_text(coordinator.spent() - spent) +

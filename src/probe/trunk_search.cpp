@@ -72,7 +72,7 @@ std::vector<Arrow> TrunkSearch::unexplained(const Observation& seen) const {
 }
 
 void TrunkSearch::suppose() {
-  for (bool more = true; more;) {
+  for (bool more = true; more && _evidence.has_time();) {
     more = false;
     for (auto& supposed : supposed_passages(_evidence, _sites, _latencies)) {
       auto& passage = supposed.passage;

@@ -25,5 +25,10 @@ TEST_CASE("hosts are found whatever their capitals are") {
         Placement{0, 1, no_host});
 }
 
+TEST_CASE("names that differ by capitals only are told apart where they are written so") {
+  CHECK(place(Names{"Node1", "node1"}, of_hosts({"Node1", "node1"})) == Placement{0, 1});
+  CHECK(place(Names{"node1", "Node1"}, of_hosts({"node1", "Node1"})) == Placement{0, 1});
+}
+
 } // namespace
 } // namespace thalweg::network
