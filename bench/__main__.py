@@ -136,18 +136,7 @@ def _add(name: str, chosen: Mapping[str, Command], description: str | None) -> N
             papers=_known(paper or [], list(papers.pages_of), "paper"),
             lab=lab,
             is_partial=any(
-                option
-                for option in (
-                    build,
-                    scenario,
-                    size,
-                    program,
-                    senders,
-                    trees,
-                    networks,
-                    hosts,
-                    collective,
-                )
+                (build, scenario, size, program, senders, trees, networks, hosts, collective)
             ),
         )
         _known(

@@ -242,8 +242,8 @@ def shape(series: Series) -> Table:
             "times rise beyond; allreduce is held against the same.",
             "The originals that know no sites are as the paper prints them, whose halving begins "
             'with the farthest rank, and as MPICH has them ("near first"): its allreduce begins '
-            "with the nearest rank, and its bcast of such sizes goes on after the scatter by a "
-            "ring, or below 512 KiB by recursive doubling. The paper has the former alone.",
+            "with the nearest rank, and its bcast goes on after the scatter by a ring, as MPICH's "
+            "does from 512 KiB on. The paper has the former alone.",
             "Section 3.6: without delay the number of senders hardly matters, so the first two "
             "statements needn't hold on switches-2x16.",
         ],

@@ -26,8 +26,8 @@ struct OwnTransfer {
   bool operator==(const OwnTransfer&) const = default;
 };
 
-/// The most chunks of a schedule from outside, and of all its transfers together (MOST_CHUNKS of
-/// thalweg.schedule). With more, a replay of it would take minutes.
+/// The most chunks of a schedule from outside, and of all its transfers together. With more, a
+/// replay of it would take minutes.
 constexpr ChunkId most_chunks = ChunkId{1} << 24;
 
 /// Checks what doesn't depend on the collective: no loop over ranges may be endless.
@@ -170,6 +170,7 @@ void bind_schedule(nb::module_& module) {
       .def("__eq__", same, nb::is_operator())
       .def("__repr__", describe);
   m.def("verify", verify, "collective"_a, "schedule"_a);
+  m.attr("most_chunks") = most_chunks;
 }
 
 } // namespace thalweg::bindings

@@ -36,7 +36,7 @@ __all__ = [
 
 SCHEMA = 1
 """Version of the schedule file."""
-MOST_CHUNKS = 1 << 24
+MOST_CHUNKS: int = _core.most_chunks
 """The most chunks of a schedule, and of all its transfers together, that can be read from a file:
 what checks it would take minutes with more."""
 
