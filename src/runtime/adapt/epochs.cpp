@@ -2,6 +2,7 @@
 
 #include "runtime/execute/own_arithmetic.hpp"
 #include "runtime/mpi/error.hpp"
+#include "runtime/mpi/waiting.hpp"
 
 namespace thalweg::runtime {
 namespace {
@@ -53,8 +54,7 @@ bool Epochs::finish() {
 void Epochs::end() {
   const bool was_open = is_open();
   _begun = 0;
-  MPI_Request request = _request;
-  if (was_open) native.Wait(&request, MPI_STATUS_IGNORE);
+  if (was_open) wait_for(_request);
 }
 
 } // namespace thalweg::runtime

@@ -3,6 +3,7 @@
 #include "planner/bytes.hpp"
 #include "runtime/execute/own_arithmetic.hpp"
 #include "runtime/mpi/error.hpp"
+#include "runtime/mpi/waiting.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -326,8 +327,7 @@ void Replanner::restart(Races& races, const Chooser& chooser, bool compares) {
 void Replanner::end() {
   const bool was_open = is_open();
   _state.close();
-  MPI_Request request = _request;
-  if (was_open) native.Wait(&request, MPI_STATUS_IGNORE);
+  if (was_open) wait_for(_request);
   if (_leader != nullptr) _leader->end();
 }
 

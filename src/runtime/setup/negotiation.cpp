@@ -2,6 +2,7 @@
 
 #include "runtime/execute/own_arithmetic.hpp"
 #include "runtime/mpi/error.hpp"
+#include "runtime/mpi/waiting.hpp"
 #include "runtime/observe/clock.hpp"
 #include "runtime/setup/runtime.hpp"
 #include "units/index.hpp"
@@ -44,8 +45,7 @@ void Negotiation::after_call(std::uint32_t sequence, std::int64_t cost_ns, bool 
 void Negotiation::end() {
   const bool was_open = is_open();
   _stage = Stage::done;
-  MPI_Request request = _request;
-  if (was_open) native.Wait(&request, MPI_STATUS_IGNORE);
+  if (was_open) wait_for(_request);
 }
 
 void Negotiation::go_on() {

@@ -1,6 +1,7 @@
 #include "runtime/setup/neighbors.hpp"
 
 #include "runtime/mpi/error.hpp"
+#include "runtime/mpi/waiting.hpp"
 #include "runtime/observe/clock.hpp"
 #include "runtime/setup/runtime.hpp"
 #include "units/fields.hpp"
@@ -141,8 +142,7 @@ Reason Neighborhoods::reason(Neighborhood neighborhood) const {
 void Neighborhoods::end() {
   const bool was_open = is_open();
   _stage = Stage::done;
-  MPI_Request request = _request;
-  if (was_open) native.Wait(&request, MPI_STATUS_IGNORE);
+  if (was_open) wait_for(_request);
 }
 
 void Neighborhoods::count(const Sizes& sizes) {
