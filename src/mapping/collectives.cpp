@@ -193,8 +193,10 @@ std::size_t Collectives::effort(std::span<const Move> moves) const {
 
 std::vector<std::size_t> Collectives::concerned(std::span<const Move> moves) const {
   std::vector<std::size_t> all;
-  for (const Move& move : moves)
-    all.insert(all.end(), _of_rank[index(move.rank)].begin(), _of_rank[index(move.rank)].end());
+  for (const Move& move : moves) {
+    const std::vector<std::size_t>& own = _of_rank[index(move.rank)];
+    all.insert(all.end(), own.begin(), own.end());
+  }
   std::ranges::sort(all);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
@@ -213,7 +215,7 @@ std::vector<Collectives::Share> Collectives::moved(const Communicator& communica
   };
   const std::size_t self = static_cast<std::size_t>(&communicator - _communicators.data());
   for (const Move& move : moves)
-    if (std::ranges::find(_of_rank[index(move.rank)], self) != _of_rank[index(move.rank)].end()) {
+    if (std::ranges::binary_search(_of_rank[index(move.rank)], self)) {
       add(move.to, 1);
       add(placement[index(move.rank)], -1);
     }

@@ -99,7 +99,7 @@ private:
 
   const Problem* _problem;
   std::vector<Communicator> _communicators;
-  std::vector<std::vector<std::size_t>> _of_rank; ///< communicators
+  std::vector<std::vector<std::size_t>> _of_rank; ///< communicators, ascending
   std::shared_ptr<const SiteTables> _tables;
   double _total = 0;
 };

@@ -279,6 +279,12 @@ MessageCost message_cost(const Network& network, const std::string& library) {
   return found != network.message_costs.end() ? found->second : no_cost;
 }
 
+std::vector<HostId> used_hosts(Placement placement) {
+  std::ranges::sort(placement);
+  placement.erase(std::unique(placement.begin(), placement.end()), placement.end());
+  return placement;
+}
+
 std::string pair_name(const Network& network, HostId from, HostId to) {
   return network.hosts[static_cast<std::size_t>(from)].name + " -> " +
          network.hosts[static_cast<std::size_t>(to)].name;

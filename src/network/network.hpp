@@ -196,6 +196,9 @@ struct Network {
 /// Returns a library's message cost; if the library is empty or unknown, no_cost.
 MessageCost message_cost(const Network& network, const std::string& library);
 
+/// Returns the hosts that have ranks, each once, ascending. O(ranks log ranks).
+std::vector<HostId> used_hosts(Placement placement);
+
 /// Returns "west0 -> east3", for errors.
 std::string pair_name(const Network& network, HostId from, HostId to);
 

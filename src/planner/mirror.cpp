@@ -19,10 +19,8 @@ using network::Placement;
 class Exchange {
 public:
   Exchange(const Network& network, const Placement& placement)
-      : _network(network), _used(placement), _image(network.hosts.size()),
+      : _network(network), _used(network::used_hosts(placement)), _image(network.hosts.size()),
         _ranks(network.hosts.size()) {
-    std::ranges::sort(_used);
-    _used.erase(std::unique(_used.begin(), _used.end()), _used.end());
     std::iota(_image.begin(), _image.end(), 0);
     for (std::size_t rank = 0; rank < placement.size(); ++rank)
       _ranks[index(placement[rank])].push_back(static_cast<Rank>(rank));

@@ -58,9 +58,7 @@ Place place_of(const Network& network, const std::vector<network::HostId>& used,
 } // namespace
 
 std::vector<std::size_t> root_groups(const Network& network, const Placement& placement) {
-  std::vector<network::HostId> used = placement;
-  std::ranges::sort(used);
-  used.erase(std::unique(used.begin(), used.end()), used.end());
+  const std::vector<network::HostId> used = network::used_hosts(placement);
   std::vector<Place> groups; // one for the first host of each
   std::vector<std::size_t> of_host(network.hosts.size()), result;
   for (const network::HostId host : used) {

@@ -19,13 +19,12 @@ constexpr double shortest_round_trip = 1e-3;
 constexpr double spare = 2;
 
 /// Returns the hosts in use, or most_hosts of them, spread evenly.
-std::vector<HostId> some_hosts(network::Placement placement) {
-  std::ranges::sort(placement);
-  placement.erase(std::unique(placement.begin(), placement.end()), placement.end());
-  if (placement.size() <= most_hosts) return placement;
+std::vector<HostId> some_hosts(const network::Placement& placement) {
+  std::vector<HostId> used = network::used_hosts(placement);
+  if (used.size() <= most_hosts) return used;
   std::vector<HostId> hosts;
   for (std::size_t i = 0; i < most_hosts; ++i)
-    hosts.push_back(placement[i * placement.size() / most_hosts]);
+    hosts.push_back(used[i * used.size() / most_hosts]);
   return hosts;
 }
 

@@ -30,9 +30,7 @@ struct Costs {
 
 Costs costs_of(const Problem& problem) {
   const Network& network = problem.network;
-  std::vector<HostId> used = problem.placement;
-  std::ranges::sort(used);
-  used.erase(std::unique(used.begin(), used.end()), used.end());
+  const std::vector<HostId> used = network::used_hosts(problem.placement);
   Costs costs;
   if (used.size() < 2) return costs;
   const auto bytes = static_cast<double>(problem.collective.size);

@@ -10,14 +10,6 @@ namespace {
 
 using network::HostId;
 
-/// Returns the hosts that have ranks, ascending.
-std::vector<HostId> used_hosts(const Placement& placement) {
-  std::vector<HostId> hosts = placement;
-  std::ranges::sort(hosts);
-  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
-  return hosts;
-}
-
 /// Returns the network between some of its hosts, with the parts that hierarchies use.
 Network part_of(const Network& whole, const std::vector<HostId>& hosts) {
   Network part;
@@ -81,8 +73,8 @@ network::HierarchyOptions hierarchy_options(const Problem& problem, const Parame
 
 RankHierarchy::RankHierarchy(const Problem& problem, const network::HierarchyOptions& options)
     : _kind(problem.collective.kind), _size(options.size),
-      _network(part_of(problem.network, used_hosts(problem.placement))),
-      _placement(place_on(used_hosts(problem.placement), problem.placement)),
+      _network(part_of(problem.network, network::used_hosts(problem.placement))),
+      _placement(place_on(network::used_hosts(problem.placement), problem.placement)),
       _levels(network::performance(_network, options.size, options.base, options.scale)),
       _top(build_top(_network, _placement, options)) {}
 

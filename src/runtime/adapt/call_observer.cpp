@@ -15,14 +15,6 @@ using observe::PairTimes;
 /// The planned calls that are simulated in a row.
 constexpr std::size_t most_rowed = 12;
 
-/// Returns the distinct hosts of a placement, ascending.
-std::vector<HostId> hosts_of(const network::Placement& placement) {
-  std::vector<HostId> hosts = placement;
-  std::ranges::sort(hosts);
-  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
-  return hosts;
-}
-
 /// Returns the position in `hosts` of each rank's host.
 std::vector<std::int32_t> positions(const network::Placement& placement,
                                     const std::vector<HostId>& hosts) {
@@ -36,7 +28,7 @@ std::vector<std::int32_t> positions(const network::Placement& placement,
 } // namespace
 
 CallObserver::CallObserver(const network::Placement& placement, collective::Rank rank)
-    : _hosts(hosts_of(placement)), _own_host(positions(placement, _hosts)[index(rank)]),
+    : _hosts(network::used_hosts(placement)), _own_host(positions(placement, _hosts)[index(rank)]),
       _log(positions(placement, _hosts), rank) {
   _seen.reserve(Races::most_races);
 }
