@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from thalweg import matrices, units
 from thalweg.errors import UserError
 from thalweg.mapping import Communication
+from thalweg.record import Run
 
 Floats = NDArray[np.float64]
 Quantity = Literal["messages", "bytes"]
@@ -75,6 +76,12 @@ def summary(matrix: Communication, quantity: Quantity) -> Summary:
 def usual(matrix: Communication) -> Quantity:
     """Returns bytes, or messages if there are no bytes."""
     return "bytes" if matrix.nbytes.any() or not matrix.messages.any() else "messages"
+
+
+def where_collectives_are(run: Run | None) -> str:
+    """Ends a sentence that says that nothing was sent: where a run's collectives are, if any."""
+    called = run is not None and len(run.calls)
+    return "; collectives are kept as calls" if called else ""
 
 
 def check(matrix: Communication, quantity: Quantity, where: str) -> None:

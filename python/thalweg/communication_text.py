@@ -59,8 +59,7 @@ def _numbers(program: Program, quantity: Quantity) -> str:
 
 def _nothing_sent(program: Program) -> str:
     """Says that no rank sent another anything, and where its collectives are if it called any."""
-    called = program.run is not None and len(program.run.calls)
-    kept = "; collectives are kept as calls" if called else ""
+    kept = communication.where_collectives_are(program.run)
     return f"The program sent nothing point to point{kept}."
 
 

@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thalweg import batch_job
+from thalweg import batch_job, launch_cores
 from thalweg.errors import UserError
 from thalweg.files import write_file
 from thalweg.hosts import Host, folded, is_this_machine, spelled
@@ -89,7 +89,7 @@ def order(
         return plain
     if plain.remark:
         raise UserError(f"cores can't be chosen: {plain.remark}")
-    return replace(plain, options=[*plain.options, *BINDINGS[form](_by_number(placement, cores))])
+    return replace(plain, options=[*plain.options, *launch_cores.options(form, placement, cores)])
 
 
 def command_line(form: str, order: Order, ranks: int) -> str:
@@ -366,39 +366,6 @@ def _rankfile(
         hosts_content=listed.content,
     )
 
-
-def _by_number(placement: Sequence[str], cores: "Sequence[Core]") -> "list[Core]":
-    """The core of the n-th rank of a host, on all hosts."""
-    found: list[Core] = []
-    seen: Counter[str] = Counter()
-    for host, core in zip(placement, cores, strict=True):
-        if seen[host] == len(found):
-            found.append(core)
-        seen[host] += 1
-    return found
-
-
-def _hydra_cores(cores: "Sequence[Core]") -> Sequence[str]:
-    """Processors of a core are joined by "+"."""
-    return ["-bind-to", "user:" + ",".join("+".join(map(str, c.processors)) for c in cores)]
-
-
-def _slurm_cores(cores: "Sequence[Core]") -> Sequence[str]:
-    return ["--cpu-bind=map_cpu:" + ",".join(str(core.processors[0]) for core in cores)]
-
-
-def _intel_cores(cores: "Sequence[Core]") -> Sequence[str]:
-    first = ",".join(str(core.processors[0]) for core in cores)
-    return ["-genv", "I_MPI_PIN_PROCESSOR_LIST", first]
-
-
-BINDINGS: "Mapping[str, Callable[[Sequence[Core]], Sequence[str]]]" = {
-    "mpich": _hydra_cores,
-    "mpich-4": _hydra_cores,
-    "intel": _intel_cores,
-    "slurm": _slurm_cores,
-    "cray": _slurm_cores,
-}
 
 FORMS: Mapping[str, Callable[[Sequence[Host], Sequence[str], Path], Order]] = {
     "openmpi": _open_mpi,

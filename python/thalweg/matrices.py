@@ -7,21 +7,22 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg import hosts, mapping, optional, record
+from thalweg import mapping, matrix_market, optional, record
 from thalweg.collective import Kind
 from thalweg.errors import UserError
 from thalweg.files import is_file, is_folder, read_text
 from thalweg.mapping import Call, Communication
+from thalweg.matrix_entries import Entries, number_of, rank_of
 from thalweg.printable import short
-from thalweg.record import Run, contacts
+from thalweg.record import Run
 
 MONITORED = re.compile(
     r"([EISRC])\t(\d{1,20})\t(\d{1,20})\t(\d{1,20}) bytes\t(\d{1,20}) msgs sent(?:\t[\d,]*)?"
@@ -31,8 +32,6 @@ _COLLECTIVES = re.compile(r"D\t(.*)\tprocs: (.*)|(?:O2A|A2O|A2A)\t-?\d+\t\d+ byt
 """What it says of a communicator: its name and ranks, and the sums of its collectives. Where it
 doesn't know the ranks in the world, as with spawned processes, these are "(null)" and -1."""
 _RANKS = re.compile(r"\d+(?:,\d+)*")
-MOST = 1 << 62
-"""Most messages, and bytes, of a program."""
 COLUMNS = {
     "from": ("from", "sender", "source", "src"),
     "to": ("to", "receiver", "destination", "dst"),
@@ -74,7 +73,7 @@ def read(path: Path, ranks: int = 0) -> Program:
     text = read_text(path, f"matrix {path}", "; name a run record, or a file that has a matrix")
     text = text.removeprefix("\ufeff")  # a byte order mark, with which Excel saves CSV in UTF-8
     if text.startswith("%%MatrixMarket"):
-        return Program(_matrix_market(text, f"matrix {path}"))
+        return Program(matrix_market.read(text, f"matrix {path}"))
     if any(map(MONITORED.fullmatch, text.splitlines()[:1000])):
         return _monitored(path, [path])
     if path.suffix == ".mtx":
@@ -97,7 +96,7 @@ def _traced(anchor: Path) -> Communication:
     from thalweg import otf2_traces
 
     traffic = otf2_traces.read(anchor)
-    entries = _Entries(f"trace {anchor}")
+    entries = Entries(f"trace {anchor}")
     for (sender, receiver), (messages, nbytes) in traffic.pairs.items():
         entries.add(sender, receiver, messages, nbytes)
     return entries.matrix(traffic.ranks, by_first_message=True)
@@ -162,50 +161,12 @@ def calls_of(run: Run) -> list[Call]:
     return calls
 
 
-@dataclass
-class _Entries:
-    """Entries of a matrix while it is read."""
-
-    where: str
-    sender: list[int] = field(default_factory=list)
-    receiver: list[int] = field(default_factory=list)
-    messages: list[float] = field(default_factory=list)
-    nbytes: list[float] = field(default_factory=list)
-
-    def add(self, sender: int, receiver: int, messages: float, nbytes: float) -> None:
-        self.sender.append(sender)
-        self.receiver.append(receiver)
-        self.messages.append(messages)
-        self.nbytes.append(nbytes)
-
-    def matrix(self, ranks: int | None = None, *, by_first_message: bool = False) -> Communication:
-        """Returns the matrix of `ranks` ranks; None: as many as are named.
-
-        `by_first_message`: the entries of each sender are in the order in which it first sent to
-        others, so that they tell the phases.
-        """
-        count = ranks or max((*self.sender, *self.receiver), default=0) + 1
-        _check_count(count, self.where)
-        for what, values in (("messages", self.messages), ("bytes", self.nbytes)):
-            if sum(values) > MOST:
-                raise UserError(f"{self.where}: has more than {MOST} {what}")
-        phase = (
-            contacts(np.array(self.sender), np.array(self.receiver)) if by_first_message else None
-        )
-        try:
-            return mapping.communication(
-                count, self.sender, self.receiver, self.messages, self.nbytes, phase
-            )
-        except UserError as error:
-            raise UserError(f"{self.where}: {error}") from None
-
-
 def _monitored(path: Path, files: Sequence[Path]) -> Program:
     """Reads what the program itself sent point to point: lines with E.
 
     Each rank wrote a part, usually to a file of its own, that names all ranks.
     """
-    entries = _Entries(f"matrix {path}")
+    entries = Entries(f"matrix {path}")
     parts, named, remark = 0, 0, ""
     for file in files:
         text = read_text(file, f"matrix {file}")
@@ -270,10 +231,10 @@ def _csv(text: str, where: str, ranks: int) -> Program:
         raise UserError(
             f'{where}: must be a square of bytes, or begin with a line "from,to,messages,bytes"'
         )
-    entries = _Entries(where)
+    entries = Entries(where)
     for sender, (line, row) in enumerate(rows.items()):
         for receiver, cell in enumerate(row):
-            if value := _number(cell, f"{where}, line {line}"):
+            if value := number_of(cell, f"{where}, line {line}"):
                 entries.add(sender, receiver, 0, value)
     return Program(entries.matrix(len(rows)))
 
@@ -307,15 +268,15 @@ def _pairs(
     `ranks` if it names fewer: the last ones may be silent."""
     if not {"messages", "bytes"} & columns.keys():
         raise UserError(f"{where}: has neither messages nor bytes beside its pairs")
-    entries = _Entries(where)
+    entries = Entries(where)
     (_, titles), *body = rows.items()
     for line, row in body:
         here = f"{where}, line {line}"
         if len(row) != len(titles):
             raise UserError(f"{here}: has {len(row)} columns, the first line {len(titles)}")
-        sender, receiver = (_rank(row[columns[end]], here) for end in ("from", "to"))
+        sender, receiver = (rank_of(row[columns[end]], here) for end in ("from", "to"))
         messages, nbytes = (
-            _number(row[columns[what]], here) if what in columns else 0.0
+            number_of(row[columns[what]], here) if what in columns else 0.0
             for what in ("messages", "bytes")
         )
         entries.add(sender, receiver, messages, nbytes)
@@ -326,111 +287,6 @@ def _pairs(
         return Program(entries.matrix())
     remark = f"{where}: names no rank beyond {named - 1}; the others of {ranks} are taken as silent"
     return Program(entries.matrix(ranks), remark=remark)
-
-
-def _matrix_market(text: str, where: str) -> Communication:
-    """Reads bytes; a pattern's entries count as one message of one byte each."""
-    lines = text.splitlines()
-    head = lines[0].split()
-    if len(head) != 5 or head[1].lower() != "matrix":
-        raise UserError(f"{where}: its first line isn't that of a Matrix Market matrix")
-    layout, numbers, symmetry = (word.lower() for word in head[2:])
-    if (
-        layout not in ("coordinate", "array")
-        or numbers not in ("real", "integer", "pattern")
-        or symmetry not in ("general", "symmetric")
-    ):
-        raise UserError(
-            f"{where}: a {layout} matrix, {numbers} and {symmetry}: must be coordinate or array, "
-            "real, integer or pattern, and general or symmetric"
-        )
-    body = (
-        (number, line.split())
-        for number, line in enumerate(lines[1:], 2)
-        if line.strip() and not line.startswith("%")
-    )
-    _, sizes = next(body, (0, []))
-    if len(sizes) < 2 or not all(map(_SIZE.fullmatch, sizes)):
-        raise UserError(f"{where}: must say its size: how many rows and columns")
-    ranks, columns = map(int, sizes[:2])
-    if ranks != columns or ranks == 0:
-        raise UserError(
-            f"{where}: has {ranks} rows and {columns} columns; must have one of each for each rank"
-        )
-    _check_count(ranks, where)
-    found = (
-        _coordinates(body, ranks, where, pattern=numbers == "pattern")
-        if layout == "coordinate"
-        else _array(body, ranks, symmetry, where)
-    )
-    entries = _Entries(where)
-    lines_read = 0
-    for sender, receiver, value in found:
-        lines_read += 1
-        entries.add(sender, receiver, float(numbers == "pattern"), value)
-        if symmetry == "symmetric" and sender != receiver:
-            entries.add(receiver, sender, float(numbers == "pattern"), value)
-    if layout == "coordinate" and (len(sizes) != 3 or lines_read != int(sizes[2])):
-        raise UserError(f"{where}: is cut off, or says a wrong number of entries")
-    return entries.matrix(ranks)
-
-
-def _coordinates(
-    body: Iterable[tuple[int, list[str]]], ranks: int, where: str, *, pattern: bool
-) -> Iterator[tuple[int, int, float]]:
-    for number, words in body:
-        here = f"{where}, line {number}"
-        if len(words) != (2 if pattern else 3):
-            wanted = "row and column alone" if pattern else "row, column and value"
-            raise UserError(f"{here}: must have {wanted}")
-        row, column = (_rank(word, here) for word in words[:2])
-        if not (1 <= row <= ranks and 1 <= column <= ranks):
-            raise UserError(
-                f"{here}: row {row}, column {column}: both are numbered from 1 to {ranks}"
-            )
-        yield row - 1, column - 1, 1.0 if pattern else _number(words[2], here)
-
-
-def _array(
-    body: Iterable[tuple[int, list[str]]], ranks: int, symmetry: str, where: str
-) -> Iterator[tuple[int, int, float]]:
-    """Entries column by column; of a symmetric matrix only the lower triangle."""
-    values = [_number(word, f"{where}, line {number}") for number, words in body for word in words]
-    count = ranks * (ranks + 1) // 2 if symmetry == "symmetric" else ranks * ranks
-    if len(values) != count:
-        raise UserError(f"{where}: has {len(values)} values, not {count}")
-    places = (
-        (row, column)
-        for column in range(ranks)
-        for row in range(column if symmetry == "symmetric" else 0, ranks)
-    )
-    for (row, column), value in zip(places, values, strict=True):
-        if value:
-            yield row, column, value
-
-
-_SIZE = re.compile("[0-9]{1,18}")
-
-
-def _check_count(ranks: int, where: str) -> None:
-    if ranks > hosts.MOST_RANKS:
-        raise UserError(f"{where}: {ranks} ranks are too many: at most {hosts.MOST_RANKS}")
-
-
-def _rank(text: str, where: str) -> int:
-    if not re.fullmatch(r"\s*\d{1,9}\s*", text):
-        raise UserError(f"{where}: '{short(text)}' is no rank; write a number from 0 on")
-    return int(text)
-
-
-def _number(text: str, where: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (value >= 0 and math.isfinite(value)):
-        raise UserError(f"{where}: '{short(text)}' must be a number of at least 0")
-    return value
 
 
 def heterogeneity(values: NDArray[np.float64], ranks: int) -> float:

@@ -92,20 +92,9 @@ def run(
         hosts = in_order_of(base, hosts)
     if not hurried:
         check_reachable(launcher, hosts, patience)
-    arguments = {
-        "--patience": f"{patience}s",
-        "--dilation": str(dilation),
-        "--hosts": ",".join(host.name for host in hosts),
-    }
-    if budget is not None:
-        arguments["--budget"] = f"{budget}s"
-    if pairs:
-        arguments["--pairs"] = ",".join(f"{a}-{b}" for a, b in pairs)
-    if base:
-        arguments["--base"] = str(base.absolute())
-    program = [str(paths.binary(f"thalweg-probe-{launcher.flavour}")), "--events"]
-    program += [word for argument in arguments.items() for word in argument]
     names = [host.name for host in hosts]
+    program = [str(paths.binary(f"thalweg-probe-{launcher.flavour}")), "--events"]
+    program += _arguments(names, base, pairs, budget=budget, patience=patience, dilation=dilation)
     journal = Journal(
         output,
         {"hosts": names, "library": launcher.flavour, "dilation": dilation, "base": str(base)},
@@ -116,20 +105,7 @@ def run(
     longest = 3 * (LONGEST if budget is None else budget) * dilation + 5 * patience + STARTUP
     complete = False
     try:
-        with temporary_folder() as folder:
-            order = launch_files.order(
-                launcher.form, [Host(name) for name in names], names, folder / "hosts"
-            )
-            order.write()
-            variables = {"THALWEG": "off", **launcher.libraries()}
-            command = launcher.command(len(names), order, variables, program)
-            with ended_by_signals(), _Launch(command) as launch:
-                conversation = _Conversation(launch, names, longest, journal)
-                try:
-                    text = conversation.network()
-                finally:
-                    if measured_for:
-                        measured_for(conversation.measured_for)
+        text = _measure(names, launcher, program, longest, journal, measured_for)
         if output.suffix == ".cbor":
             networks.write(from_json(text, str(output)), output)
         else:
@@ -146,6 +122,56 @@ def run(
             console.note(f"the results so far are in {journal.path}: --resume continues from there")
     network: dict[str, Any] = json.loads(text)
     return network
+
+
+def _arguments(
+    names: Sequence[str],
+    base: Path | None,
+    pairs: Sequence[tuple[int, int]],
+    *,
+    budget: float | None,
+    patience: float,
+    dilation: float,
+) -> list[str]:
+    """Returns the probe's options, but for what resumes an earlier one."""
+    arguments = {
+        "--patience": f"{patience}s",
+        "--dilation": str(dilation),
+        "--hosts": ",".join(names),
+    }
+    if budget is not None:
+        arguments["--budget"] = f"{budget}s"
+    if pairs:
+        arguments["--pairs"] = ",".join(f"{a}-{b}" for a, b in pairs)
+    if base:
+        arguments["--base"] = str(base.absolute())
+    return [word for argument in arguments.items() for word in argument]
+
+
+def _measure(
+    names: Sequence[str],
+    launcher: Launcher,
+    program: Sequence[str],
+    longest: float,
+    journal: Journal,
+    measured_for: Callable[[float], None] | None,
+) -> str:
+    """Runs the probe, a rank on each host, for at most `longest` seconds. Returns the network
+    file's text. Raises UserError."""
+    with temporary_folder() as folder:
+        order = launch_files.order(
+            launcher.form, [Host(name) for name in names], names, folder / "hosts"
+        )
+        order.write()
+        variables = {"THALWEG": "off", **launcher.libraries()}
+        command = launcher.command(len(names), order, variables, program)
+        with ended_by_signals(), _Launch(command) as launch:
+            conversation = _Conversation(launch, names, longest, journal)
+            try:
+                return conversation.network()
+            finally:
+                if measured_for:
+                    measured_for(conversation.measured_for)
 
 
 def _keep(found: Network, listed: Sequence[str], *, is_new: bool) -> None:

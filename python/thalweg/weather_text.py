@@ -13,17 +13,8 @@ from thalweg.drawing import LETTER, escape, svg, text
 from thalweg.errors import UserError
 from thalweg.network import Network
 from thalweg.weather import History, Quantity
-from thalweg.weather_findings import (
-    FLAT,
-    JointChange,
-    Line,
-    Slowest,
-    changed,
-    joint,
-    repeated,
-    slowest_hosts,
-    spans,
-)  # fmt: skip
+from thalweg.weather_findings import FLAT, JointChange, Line, changed, joint, repeated
+from thalweg.weather_hours import Slowest, slowest_hosts, spans
 
 BARS = "▁▂▃▄▅▆▇█"
 WIDTH = 32

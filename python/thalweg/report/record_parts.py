@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from thalweg import matrices, record, units
+from thalweg.communication import where_collectives_are
 from thalweg.report import bins, elements
 from thalweg.report.bins import Bins, Floats, Numbers
 from thalweg.report.elements import Axis, Block, Layer, Section
@@ -162,8 +163,7 @@ def communication(run: record.Run, rows: Bins) -> Section:
     messages, nbytes = matrix.messages, matrix.nbytes
     title = "Messages of the program"
     if not len(sender):
-        kept = "; collectives are kept as calls" if len(run.calls) else ""
-        said = f"The program sent nothing from rank to rank{kept}."
+        said = f"The program sent nothing from rank to rank{where_collectives_are(run)}."
         return Section(title, [elements.text(said)])
     layers = [
         Layer("bytes", "size", bins.total(rows, sender, receiver, nbytes)),
