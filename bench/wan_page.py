@@ -4,27 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
-from bench.matsuda import (
-    Contest,
-    Setting,
-    blind,
-    contest,
-    contests,
-    many,
-    nearest,
-    plan,
-    rings,
-    scenarios,
-    simple,
-)
-from bench.measurement import Measurement
+from bench.matsuda import Setting, blind, many, nearest, plan, rings, simple
 from bench.page import Part
 from bench.plot import Line, LinePanel, line_chart
 from bench.report import Content, Figure, Table, percent, seconds, times
-from bench.samples import Cell, Sample
-from bench.summary import summarise
+from bench.wan_points import Point, Series, in_series
 from thalweg import units
 
 close = 0.03  # what the measured number of senders may lose to the best one
@@ -46,75 +31,8 @@ others = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Point:
-    """The results for one collective and size."""
-
-    part: Part
-    measurement: Measurement
-
-    @property
-    def contest(self) -> Contest:
-        return contest(self.part.labels["collective"])
-
-    @property
-    def size(self) -> int:
-        return int(self.part.labels["size"])
-
-    @property
-    def series(self) -> tuple[str, str, str]:
-        """Points of a series differ in size only."""
-        labels = self.part.labels
-        return labels["scenario"], labels["build"], labels["collective"]
-
-    @property
-    def place(self) -> tuple[int, str, int, int]:
-        """Sorts in the paper's order: with delay and without, bcast and allreduce."""
-        scenario, build, _ = self.series
-        return scenarios.index(scenario), build, contests.index(self.contest), self.size
-
-    @property
-    def senders(self) -> list[int]:
-        """Returns the numbers of senders that were tried."""
-        names = self.part.facts["variants"]
-        return [n for n in range(1, self.part.facts["ranks"]) if many(n) in names]
-
-    def cell(self, name: str) -> Cell:
-        return Cell(self.contest.collective, self.size, 0, self.part.facts["variants"][name])
-
-    def time(self, name: str) -> float | None:
-        """Returns median seconds; None if there is no valid result."""
-        if name not in self.part.facts["variants"]:
-            return None
-        summary = self.measurement.summary(self.cell(name))
-        return summary.median if summary else None
-
-    def samples(self, name: str) -> list[Sample]:
-        return self.measurement.valid.get(self.cell(name), [])
-
-    def throughput(self, name: str) -> float | None:
-        """Returns megabytes per second, as the paper's figures count them."""
-        time, ranks = self.time(name), self.part.facts["ranks"]
-        return None if time is None else self.contest.throughput(self.size, ranks, time) / 1e6
-
-    def counted(self, name: str, what: str) -> float | None:
-        """Returns the median count per operation: retransmits, trunk_drops."""
-        if self.time(name) is None:
-            return None
-        counts = [s.raw["lab"][what] for s in self.samples(name) if s.raw["lab"]]
-        return summarise(counts).median if counts else None
-
-    def best(self) -> tuple[int, float] | None:
-        """Returns the fastest number of senders and its time."""
-        found = [(time, n) for n in self.senders if (time := self.time(many(n))) is not None]
-        return (min(found)[1], min(found)[0]) if found else None
-
-
-Series = Mapping[tuple[str, str, str], Sequence[Point]]
-
-
 def contents(parts: Sequence[Part]) -> list[Content]:
-    points, series = _sorted(parts)
+    points, series = in_series(parts)
     return [
         *_common(points, series),
         *plots(series, "retransmissions", "TCP segments sent again", _retransmissions),
@@ -127,7 +45,7 @@ def contents(parts: Sequence[Part]) -> list[Content]:
 
 def simulated(parts: Sequence[Part]) -> list[Content]:
     """Makes the page without the lab's counts."""
-    found = _common(*_sorted(parts))
+    found = _common(*in_series(parts))
     note = (
         "All numbers on this page are simulated, on the scenarios' own networks. The simulator "
         "knows no losses: no number of senders is too large for it."
@@ -138,11 +56,6 @@ def simulated(parts: Sequence[Part]) -> list[Content]:
         "give each sender as much: 16 is then ahead of what fills the trunk."
     )
     return found
-
-
-def _sorted(parts: Sequence[Part]) -> tuple[list[Point], Series]:
-    points = sorted(map(_point, parts), key=lambda point: point.place)
-    return points, {k: list(group) for k, group in itertools.groupby(points, lambda p: p.series)}
 
 
 def _common(points: Sequence[Point], series: Series) -> list[Content]:
@@ -157,23 +70,12 @@ def _common(points: Sequence[Point], series: Series) -> list[Content]:
     ]  # fmt: skip
 
 
-def _point(part: Part) -> Point:
-    collective, size = part.labels["collective"], part.labels["size"]
-    cells = [Cell(collective, size, 0, each) for each in part.facts["variants"].values()]
-    wanted = dict.fromkeys(cells, int(part.facts["repetitions"]))
-    return Point(part, Measurement.restored(wanted, part.samples))
-
-
 def _retransmissions(point: Point, name: str) -> float | None:
     return point.counted(name, "retransmits")
 
 
 def _drops(point: Point, name: str) -> float | None:
     return point.counted(name, "trunk_drops")
-
-
-def _label(point: Point) -> list[str]:
-    return [*point.series, units.size_to_text(point.size)]
 
 
 def bars(points: Sequence[Point]) -> Table:
@@ -192,14 +94,14 @@ def bars(points: Sequence[Point]) -> Table:
         bar = point.contest.bar
         if ours is None or theirs is None:
             reasons = [point.measurement.reasons(point.cell(name)) for name in (plan, simple)]
-            table.add(*_label(point), seconds(bound), *["invalid"] * 4,
+            table.add(*point.label, seconds(bound), *["invalid"] * 4,
                       bar.text() if judged else "", "; ".join(filter(None, reasons)))  # fmt: skip
             continue
         own, old = (point.measurement.times(point.cell(name)) for name in (plan, simple))
         missed = bar.missed(own, old, bound) if judged else []
         verdict = "MISSED: " + ", ".join(missed) if missed else "yes"
         table.add(
-            *_label(point), seconds(bound), seconds(theirs), seconds(ours), times(theirs / ours),
+            *point.label, seconds(bound), seconds(theirs), seconds(ours), times(theirs / ours),
             percent(bound / ours), *((bar.text(), verdict) if judged else ("", "")),
         )  # fmt: skip
     return table
@@ -219,7 +121,7 @@ def senders(points: Sequence[Point]) -> Table:
     for point in points:
         facts, best = point.part.facts, point.best()
         own = point.time(many(facts["senders"]))
-        label = [*_label(point), facts["filling"], facts["senders"]]
+        label = [*point.label, facts["filling"], facts["senders"]]
         if best is None or own is None:
             table.add(*label, "invalid", "", "")
             continue
@@ -252,7 +154,7 @@ def shape(series: Series) -> Table:
         point = points[-1]
         for statement, found, holds in statements(point):
             verdict = "not measured" if holds is None else "yes" if holds else "no"
-            table.add(*_label(point), statement, found, verdict)
+            table.add(*point.label, statement, found, verdict)
     return table
 
 
@@ -347,7 +249,7 @@ def model(series: Series) -> Table:
         for name, cost in costs.items():
             if (time := point.time(name)) is not None:
                 shown = point.contest.simple if name == simple else name
-                table.add(*_label(point), shown, seconds(cost), seconds(time), times(time / cost))
+                table.add(*point.label, shown, seconds(cost), seconds(time), times(time / cost))
     return table
 
 
@@ -368,7 +270,7 @@ def by_name(
     )  # fmt: skip
     for point in points:
         found = [value(point, name) for name in names]
-        table.add(*_label(point), *("-" if v is None else f"{v:,.0f}" for v in found))
+        table.add(*point.label, *("-" if v is None else f"{v:,.0f}" for v in found))
     return table
 
 
@@ -376,7 +278,7 @@ def plans(points: Sequence[Point]) -> Table:
     """Tables the planner's choices."""
     table = Table("Thalweg's plans", ["scenario", "build", "collective", "bytes", "algorithm"])
     for point in points:
-        table.add(*_label(point), point.part.facts["planned"])
+        table.add(*point.label, point.part.facts["planned"])
     return table
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bench import kahip, placement_cases
-from bench.placement import all_placements, costs_of, optimum
 from bench.placement_cases import matrix, network, patterns
+from bench.placement_optimum import all_placements, costs_of, optimum
 from thalweg import mapping
 
 
