@@ -1,6 +1,8 @@
 #include "probe/bandwidth.hpp"
 
 #include "probe/outline.hpp"
+#include "probe/rate_model.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -94,20 +96,13 @@ void BandwidthProbe::sample(double share) {
   run(_prober.deadline(share));
 }
 
-Rate BandwidthProbe::fastest_of_ends(Arrow flow) const {
-  Rate out(0), in(0);
-  for (HostId other = 0; other < _prober.hosts(); ++other) {
-    if (other != flow.from) out = std::max(out, _result.rate(flow.from, other));
-    if (other != flow.to) in = std::max(in, _result.rate(other, flow.to));
-  }
-  return std::min(out, in);
-}
-
-std::optional<Arrow> BandwidthProbe::odd_one(const Lane& lane) const {
+std::optional<Arrow> BandwidthProbe::odd_one(const Lane& lane, const Capacities& fastest) const {
   if (lane.confirmed || lane.repeats == most_repeats || lane.measured.empty()) return {};
   const auto rate = [&](Arrow flow) { return _result.rate(flow.from, flow.to); };
-  const auto [slowest, fastest] = std::ranges::minmax_element(lane.measured, {}, rate);
-  const Rate expected = lane.measured.size() > 1 ? rate(*fastest) : fastest_of_ends(*slowest);
+  const auto [slowest, best] = std::ranges::minmax_element(lane.measured, {}, rate);
+  const Rate expected = lane.measured.size() > 1 ? rate(*best)
+                                                 : std::min(fastest.egress[index(slowest->from)],
+                                                            fastest.ingress[index(slowest->to)]);
   if (rate(*slowest) * (1 + likeness) >= expected) return {};
   return *slowest;
 }
@@ -115,8 +110,9 @@ std::optional<Arrow> BandwidthProbe::odd_one(const Lane& lane) const {
 void BandwidthProbe::repeat_odd(Nanoseconds deadline) {
   for (;;) {
     std::vector<Arrow> odd;
+    const auto fastest = fastest_flows(_result.rate);
     for (auto& lane : _lanes)
-      if (const auto flow = odd_one(lane)) odd.push_back(*flow), ++lane.repeats;
+      if (const auto flow = odd_one(lane, fastest)) odd.push_back(*flow), ++lane.repeats;
     if (odd.empty() || _prober.clock() >= deadline) return;
     const auto before = _result;
     for (auto flow : odd)

@@ -22,6 +22,8 @@ struct Bandwidths {
   }
 };
 
+struct Capacities;
+
 /// Measures the bandwidth of single flows with a stream of messages per flow, which grows until its
 /// steady part lasts long enough compared with the round trip. Each step ends when `share` of the
 /// budget is spent.
@@ -70,9 +72,8 @@ private:
   /// Measures again the slowest flow of each lane whose flows are unlike, until one is confirmed:
   /// what slows a host for a moment slows a flow, and all that would be inferred from it.
   void repeat_odd(Nanoseconds deadline);
-  [[nodiscard]] std::optional<Arrow> odd_one(const Lane& lane) const;
-  /// Returns the rate of the slower of the two hosts in its fastest flow.
-  [[nodiscard]] Rate fastest_of_ends(Arrow flow) const;
+  /// @param fastest rates of hosts in their fastest flows, which a lone flow should get
+  [[nodiscard]] std::optional<Arrow> odd_one(const Lane& lane, const Capacities& fastest) const;
   void forget(Arrow flow);
   void forget_if_unsteady(Arrow flow);
   /// Whether these flows, which get this rate together, are too many for a joint capacity.

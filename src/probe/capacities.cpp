@@ -26,16 +26,24 @@ public:
            _between[s * _sites + t] < _widths.between[s * _sites + t];
   }
   void add(Arrow flow) {
-    const auto [s, t] = _site(flow);
-    if (s == t)
-      ++_inside[s];
-    else
-      ++_leaving[s], ++_entering[t], ++_between[s * _sites + t];
-    for (std::size_t j = 0; j < _joint.size(); ++j)
-      if (_widths.joint[j].carries(flow)) ++_joint[j];
+    change(flow, [](std::size_t& flows) { ++flows; });
+  }
+  void remove(Arrow flow) {
+    change(flow, [](std::size_t& flows) { --flows; });
   }
 
 private:
+  template <class Change>
+  void change(Arrow flow, Change by_one) {
+    const auto [s, t] = _site(flow);
+    if (s == t)
+      by_one(_inside[s]);
+    else
+      by_one(_leaving[s]), by_one(_entering[t]), by_one(_between[s * _sites + t]);
+    for (std::size_t j = 0; j < _joint.size(); ++j)
+      if (_widths.joint[j].carries(flow)) by_one(_joint[j]);
+  }
+
   SiteOf _site;
   std::size_t _sites;
   const Widths& _widths;
@@ -111,8 +119,9 @@ private:
   }
   [[nodiscard]] HostId leaf(Arrow flow) const { return _out ? flow.to : flow.from; }
 
-  /// Returns the hub's next flows, as far as they fit.
-  [[nodiscard]] std::vector<Arrow> star(const Hub& hub, Packing packing) const {
+  /// Returns the hub's next flows, as far as they fit. Leaves the packing as it is: a copy for each
+  /// hub would take O(sites²).
+  [[nodiscard]] std::vector<Arrow> star(const Hub& hub, Packing& packing) const {
     std::vector<Arrow> result;
     for (auto flow : hub.flows) {
       if (result.size() == hub.count) break;
@@ -120,6 +129,8 @@ private:
       packing.add(flow);
       result.push_back(flow);
     }
+    for (auto flow : result)
+      packing.remove(flow);
     return result;
   }
 

@@ -40,13 +40,16 @@ std::vector<Observation> Evidence::run(const std::vector<std::vector<Arrow>>& cr
   return result;
 }
 
-std::vector<Shared> Evidence::shared(std::span<const Arrow> flows) const {
+std::vector<Shared> Evidence::shared(std::span<const Arrow> flows,
+                                     std::optional<std::size_t> without) const {
   std::vector<Shared> result;
-  for (const auto& passage : passages) {
-    Shared each{{}, passage.capacity};
-    for (auto flow : flows)
-      each.members.push_back(passage.carries(flow));
-    result.push_back(std::move(each));
+  for (std::size_t p = 0; p < passages.size(); ++p) {
+    if (p == without) continue;
+    Shared each{std::vector<bool>(flows.size()), passages[p].capacity};
+    bool is_used = false;
+    for (std::size_t f = 0; f < flows.size(); ++f)
+      if (passages[p].carries(flows[f])) each.members[f] = is_used = true;
+    if (is_used) result.push_back(std::move(each));
   }
   return result;
 }
@@ -63,9 +66,7 @@ std::vector<Rate> Evidence::predict(std::span<const Arrow> flows, std::span<cons
 }
 
 Rate Evidence::predict_without(std::span<const Arrow> flows, std::size_t passage) const {
-  auto others = shared(flows);
-  others.erase(others.begin() + static_cast<std::ptrdiff_t>(passage));
-  return sum(_model.predict(flows, _model.alone(flows), others));
+  return sum(_model.predict(flows, _model.alone(flows), shared(flows, passage)));
 }
 
 } // namespace thalweg::probe

@@ -3,6 +3,8 @@
 #include "probe/crowd.hpp"
 #include "probe/rate_model.hpp"
 
+#include <optional>
+
 /// What flows that ran at the same time have shown, and the capacities that explain it.
 namespace thalweg::probe {
 
@@ -57,7 +59,10 @@ public:
   std::vector<Passage> passages;
 
 private:
-  [[nodiscard]] std::vector<Shared> shared(std::span<const Arrow> flows) const;
+  /// Returns the capacities of the passages that carry any of the flows.
+  /// @param without index of a passage that is left out
+  [[nodiscard]] std::vector<Shared> shared(std::span<const Arrow> flows,
+                                           std::optional<std::size_t> without = {}) const;
 
   const Crowds& _crowds;
   RateModel _model;

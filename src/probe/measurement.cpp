@@ -62,13 +62,15 @@ Nanoseconds farthest(const Latencies& latencies, HostId hosts) {
   return longest;
 }
 
-/// What is usual between two sites, in nanoseconds.
+/// What is usual between two sites, in nanoseconds; without a latency if they never met.
 struct Lane {
   double latency = 0, library = 0;
 };
+/// By site of the sender and of the receiver.
+using Lanes = Matrix<Lane>;
 
 /// Returns the medians of the pairs that met, by their sites.
-std::map<SitePair, Lane> usual_lanes(const Latencies& latencies, const SiteOf& site) {
+Lanes usual_lanes(const Latencies& latencies, const SiteOf& site, std::size_t sites) {
   const auto hosts = static_cast<HostId>(site.hosts());
   std::map<SitePair, std::vector<double>> seen, library;
   for (HostId from = 0; from < hosts; ++from)
@@ -78,43 +80,56 @@ std::map<SitePair, Lane> usual_lanes(const Latencies& latencies, const SiteOf& s
       seen[lane].push_back(latencies.one_way(from, to).value);
       library[lane].push_back(latencies.library(from, to));
     }
-  std::map<SitePair, Lane> lanes;
+  Lanes lanes(sites);
   for (auto& [lane, values] : seen)
-    lanes[lane] = {median(std::move(values)), median(std::move(library[lane]))};
+    lanes(static_cast<HostId>(lane.first), static_cast<HostId>(lane.second)) = {
+        median(std::move(values)), median(std::move(library[lane]))};
   return lanes;
 }
 
-/// Returns what to expect between two sites that never met: the shortest path over a third one, or,
-/// without any, the longest of all that is known. O(sites).
-Lane detour(const std::map<SitePair, Lane>& lanes, SitePair wanted, std::size_t sites) {
-  const auto longest =
-      std::ranges::max_element(lanes, {}, [](const auto& entry) { return entry.second.latency; });
-  Lane best;
-  for (std::size_t over = 0; over < sites; ++over) {
-    const auto there = lanes.find({wanted.first, over}), on = lanes.find({over, wanted.second});
-    if (there == lanes.end() || on == lanes.end()) continue;
-    const double latency = there->second.latency + on->second.latency;
-    if (best.latency == 0 || latency < best.latency) best = {latency, there->second.library};
-  }
-  return best.latency > 0 ? best : longest->second;
+/// Returns the lane with the longest latency. O(sites²).
+Lane longest_lane(const Lanes& lanes) {
+  const auto sites = static_cast<HostId>(lanes.size());
+  Lane longest;
+  for (HostId from = 0; from < sites; ++from)
+    for (HostId to = 0; to < sites; ++to)
+      if (lanes(from, to).latency > longest.latency) longest = lanes(from, to);
+  return longest;
 }
 
-/// Gives pairs that never met the median of the same sites; the error stays infinite.
+/// Returns what to expect between two sites that never met: the shortest path over a third one; no
+/// latency if there is none. O(sites).
+Lane detour(const Lanes& lanes, HostId from, HostId to) {
+  const auto sites = static_cast<HostId>(lanes.size());
+  Lane best;
+  for (HostId over = 0; over < sites; ++over) {
+    const auto &there = lanes(from, over), &on = lanes(over, to);
+    if (there.latency == 0 || on.latency == 0) continue;
+    const double latency = there.latency + on.latency;
+    if (best.latency == 0 || latency < best.latency) best = {latency, there.library};
+  }
+  return best;
+}
+
+/// Gives pairs that never met the median of the same sites; the error stays infinite. Sites that
+/// never met get a detour, or, without any, the longest of all that is known.
+/// O(hosts² log hosts + sites³).
 void infer_latency(Latencies& latencies, const Sites& sites) {
   const SiteOf site(sites);
   const auto hosts = static_cast<HostId>(site.hosts());
-  const auto met = usual_lanes(latencies, site);
+  const auto met = usual_lanes(latencies, site, sites.size());
+  const auto longest = longest_lane(met);
   auto lanes = met;
   for (HostId from = 0; from < hosts; ++from)
     for (HostId to = 0; to < hosts; ++to) {
       auto& value = latencies.one_way(from, to).value;
       if (from == to || value != 0) continue;
-      const auto sites_of = site(Arrow{from, to});
-      auto lane = lanes.find(sites_of);
-      if (lane == lanes.end())
-        lane = lanes.emplace(sites_of, detour(met, sites_of, sites.size())).first;
-      value = lane->second.latency;
-      latencies.library(from, to) = lane->second.library;
+      const auto s = static_cast<HostId>(site(from)), t = static_cast<HostId>(site(to));
+      auto& lane = lanes(s, t);
+      if (lane.latency == 0) lane = detour(met, s, t);
+      if (lane.latency == 0) lane = longest;
+      value = lane.latency;
+      latencies.library(from, to) = lane.library;
     }
 }
 

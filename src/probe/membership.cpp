@@ -74,7 +74,8 @@ class Membership {
 public:
   Membership(Evidence& evidence, const Observation& filled, const Sites& sites,
              const Latencies& latencies, const Passage* opposite)
-      : _evidence(evidence), _sites(sites), _latencies(latencies), _opposite(opposite) {
+      : _evidence(evidence), _sites(sites), _site(sites), _latencies(latencies),
+        _opposite(opposite) {
     _passage.capacity = filled.total();
     _passage.crowd = filled.flows;
     for (auto [from, to] : filled.flows)
@@ -104,7 +105,7 @@ private:
   void choose_core();
   [[nodiscard]] std::vector<Group> candidates() const;
   [[nodiscard]] double likelihood(const Group& group) const;
-  [[nodiscard]] bool is_refuted(const Group& group) const;
+  [[nodiscard]] std::vector<bool> refuted_sites(bool senders) const;
   [[nodiscard]] std::vector<Arrow> flows_of(const Group& group) const;
   [[nodiscard]] bool has_opposite_members(Ends& found);
   [[nodiscard]] Ends members();
@@ -127,6 +128,7 @@ private:
 
   Evidence& _evidence;
   const Sites& _sites;
+  SiteOf _site;
   const Latencies& _latencies;
   const Passage* _opposite;
   Passage _passage;
@@ -152,17 +154,18 @@ bool Membership::is_own_site(const Group& group) const {
 /// Returns the other hosts by site and end: those that could stand there.
 std::vector<Group> Membership::candidates() const {
   std::vector<Group> result;
-  for (const bool senders : {true, false})
-    for (const auto& site : _sites) {
+  for (const bool senders : {true, false}) {
+    const auto is_refuted = refuted_sites(senders);
+    for (std::size_t s = 0; s < _sites.size(); ++s) {
       Group group{{}, senders};
-      for (HostId host : site)
+      for (HostId host : _sites[s])
         if (!contains(_passage.from, host) && !contains(_passage.to, host))
           group.hosts.push_back(host);
       // Some hosts of a site that is divided already may be members though not all are.
-      const bool is_whole = group.hosts.size() == site.size();
-      if (!group.hosts.empty() && !(is_whole && is_refuted(group)))
-        result.push_back(std::move(group));
+      const bool is_whole = group.hosts.size() == _sites[s].size();
+      if (!group.hosts.empty() && !(is_whole && is_refuted[s])) result.push_back(std::move(group));
     }
+  }
   return result;
 }
 
@@ -192,14 +195,26 @@ std::vector<Arrow> Membership::flows_of(const Group& group) const {
   return flows;
 }
 
-/// Whether flows of the group and of the passage have got more together than the passage carries.
-bool Membership::is_refuted(const Group& group) const {
-  auto wider = _passage;
-  auto& end = group.senders ? wider.from : wider.to;
-  end = joined(end, group.hosts);
-  return std::ranges::any_of(_evidence.observations(), [&](const Observation& seen) {
-    return carried(wider, seen) > wider.capacity * clearly_more;
-  });
+/// Returns whether flows of each site and of the passage have got more together than the passage
+/// carries, by site. O(flows of all crowds + crowds · sites).
+/// @param senders whether the sites stand at the sending end
+std::vector<bool> Membership::refuted_sites(bool senders) const {
+  const auto &own_end = senders ? _passage.from : _passage.to,
+             &far_end = senders ? _passage.to : _passage.from;
+  std::vector<bool> result(_sites.size());
+  for (const auto& seen : _evidence.observations()) {
+    Rate own(0);
+    std::vector<Rate> others(_sites.size(), Rate(0));
+    for (std::size_t f = 0; f < seen.flows.size(); ++f) {
+      const auto [from, to] = seen.flows[f];
+      const HostId host = senders ? from : to;
+      if (!contains(far_end, senders ? to : from)) continue;
+      (contains(own_end, host) ? own : others[_site(host)]) += seen.each[f];
+    }
+    for (std::size_t s = 0; s < _sites.size(); ++s)
+      if (own + others[s] > _passage.capacity * clearly_more) result[s] = true;
+  }
+  return result;
 }
 
 /// Tests at once whether the members of the opposite direction share the capacity, all with all.

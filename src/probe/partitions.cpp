@@ -70,74 +70,131 @@ Passage between(const Part& part, const Sites& sites) {
   return passage;
 }
 
-/// What the flows of a passage got in a crowd.
+/// What the flows of a passage got in a crowd that has some of them.
 struct Share {
+  std::size_t crowd = 0; ///< index of the observation
   Observation seen;
   Rate expected{0};
+};
+
+/// A flow in a crowd.
+struct Place {
+  std::size_t crowd = 0, flow = 0;
 };
 
 /// Supposes one passage after the other, each of which explains what those before leave.
 class Suppositions {
 public:
-  Suppositions(const Evidence& evidence, const Sites& sites, const Latencies& latencies)
-      : _evidence(evidence), _latencies(latencies), _site(sites) {
-    predict();
+  Suppositions(const Evidence& evidence, const Sites& sites, const Latencies& latencies,
+               const Judge& judge)
+      : _evidence(evidence), _latencies(latencies), _sites(sites), _site(sites), _judge(judge),
+        _expected(evidence.observations().size()) {
+    for (std::size_t k = 0; k < _expected.size() && has_time(); ++k)
+      predict(k);
   }
 
-  /// Supposes a passage if its flows got less than expected in the crowd in which they got most.
-  void consider(Passage passage) {
-    const auto shares = shares_of(passage);
-    for (const auto& share : shares)
-      passage.capacity = std::max(passage.capacity, share.seen.total());
-    Supposition supposed{std::move(passage)};
-    const auto& capacity = supposed.passage.capacity;
-    std::set<SitePair> lanes;
-    for (const auto& [seen, expected] : shares) {
-      if (seen.total() < capacity * as_much || !filled(seen.total(), expected)) continue;
-      ++supposed.crowds;
-      if (supposed.passage.crowd.empty()) supposed.passage.crowd = seen.flows;
-      const auto main = main_lane(seen.flows);
-      supposed.is_joint |= !main;
-      if (!main) continue;
-      lanes.insert(*main);
-      supposed.is_even |= !any_is_free(_evidence, _latencies, seen, capacity);
-    }
-    supposed.lanes = lanes.size();
-    if (supposed.crowds == 0) return;
-    _evidence.passages.push_back(supposed.passage);
-    predict();
-    found.push_back(std::move(supposed));
+  /// Goes through passages from each part of the sites to the rest. @return whether to go on
+  bool consider(const std::vector<Part>& parts) {
+    return std::ranges::all_of(parts, [&](const Part& part) {
+      return has_time() && consider(between(part, _sites), shares_of(part));
+    });
   }
-  std::vector<Supposition> found;
+  /// Goes through passages from one site to one other that crowds have flows of.
+  void consider_pairs() {
+    if (!has_time()) return;
+    for (const auto& [ends, places] : places_by_sites())
+      if (!has_time() ||
+          !consider({_sites[ends.first], _sites[ends.second], Rate(0), {}}, shares_of(places)))
+        return;
+  }
 
 private:
-  void predict() {
-    _expected.clear();
-    for (const auto& seen : _evidence.observations())
-      _expected.push_back(_evidence.predict(seen.flows));
+  /// Whether there is time, and was for all predictions.
+  [[nodiscard]] bool has_time() { return _has_time = _has_time && _evidence.has_time(); }
+  void predict(std::size_t crowd) {
+    _expected[crowd] = _evidence.predict(_evidence.observations()[crowd].flows);
   }
-  [[nodiscard]] std::vector<Share> shares_of(const Passage& passage) const;
+  bool consider(Passage passage, const std::vector<Share>& shares);
+  void add(Place place, std::vector<Share>& shares) const;
+  [[nodiscard]] std::vector<Share> shares_of(const Part& part) const;
+  [[nodiscard]] std::vector<Share> shares_of(const std::vector<Place>& places) const;
+  [[nodiscard]] std::map<SitePair, std::vector<Place>> places_by_sites() const;
   [[nodiscard]] std::optional<SitePair> main_lane(const std::vector<Arrow>& flows) const;
 
   Evidence _evidence; ///< with the passages that are supposed
   const Latencies& _latencies;
+  const Sites& _sites;
   SiteOf _site;
+  const Judge& _judge;
   std::vector<std::vector<Rate>> _expected; ///< by observation, by flow
+  bool _has_time = true;
 };
 
-std::vector<Share> Suppositions::shares_of(const Passage& passage) const {
+/// Supposes a passage if its flows got less than expected in the crowd in which they got most.
+/// @return whether to go on
+bool Suppositions::consider(Passage passage, const std::vector<Share>& shares) {
+  for (const auto& share : shares)
+    passage.capacity = std::max(passage.capacity, share.seen.total());
+  Supposition supposed{std::move(passage)};
+  const auto& capacity = supposed.passage.capacity;
+  std::set<SitePair> lanes;
+  for (const auto& [crowd, seen, expected] : shares) {
+    if (seen.total() < capacity * as_much || !filled(seen.total(), expected)) continue;
+    ++supposed.crowds;
+    if (supposed.passage.crowd.empty()) supposed.passage.crowd = seen.flows;
+    const auto main = main_lane(seen.flows);
+    supposed.is_joint |= !main;
+    if (!main) continue;
+    lanes.insert(*main);
+    supposed.is_even |= !any_is_free(_evidence, _latencies, seen, capacity);
+  }
+  supposed.lanes = lanes.size();
+  if (supposed.crowds == 0) return true;
+  _evidence.passages.push_back(supposed.passage);
+  if (!_judge(std::move(supposed))) return false;
+  for (const auto& share : shares) // Crowds without flows of the passage are as before.
+    if (has_time()) predict(share.crowd);
+  return true;
+}
+
+/// Adds a flow to the share of its crowd: the last one, or a new one.
+void Suppositions::add(Place place, std::vector<Share>& shares) const {
+  if (shares.empty() || shares.back().crowd != place.crowd)
+    shares.emplace_back().crowd = place.crowd;
+  auto& share = shares.back();
+  const auto& seen = _evidence.observations()[place.crowd];
+  share.seen.flows.push_back(seen.flows[place.flow]);
+  share.seen.each.push_back(seen.each[place.flow]);
+  share.expected += _expected[place.crowd][place.flow];
+}
+
+std::vector<Share> Suppositions::shares_of(const Part& part) const {
   std::vector<Share> shares;
   for (std::size_t k = 0; k < _expected.size(); ++k) {
-    const auto& seen = _evidence.observations()[k];
-    auto& share = shares.emplace_back();
-    for (std::size_t f = 0; f < seen.flows.size(); ++f) {
-      if (!passage.carries(seen.flows[f])) continue;
-      share.seen.flows.push_back(seen.flows[f]);
-      share.seen.each.push_back(seen.each[f]);
-      share.expected += _expected[k][f];
-    }
+    const auto& flows = _evidence.observations()[k].flows;
+    for (std::size_t f = 0; f < flows.size(); ++f)
+      if (const auto [from, to] = _site(flows[f]); part[from] && !part[to]) add({k, f}, shares);
   }
   return shares;
+}
+
+std::vector<Share> Suppositions::shares_of(const std::vector<Place>& places) const {
+  std::vector<Share> shares;
+  for (const auto place : places)
+    add(place, shares);
+  return shares;
+}
+
+/// Returns the flows between each two sites, crowd by crowd.
+std::map<SitePair, std::vector<Place>> Suppositions::places_by_sites() const {
+  std::map<SitePair, std::vector<Place>> places;
+  for (std::size_t k = 0; k < _expected.size(); ++k) {
+    const auto& flows = _evidence.observations()[k].flows;
+    for (std::size_t f = 0; f < flows.size(); ++f)
+      if (const auto ends = _site(flows[f]); ends.first != ends.second)
+        places[ends].push_back({k, f});
+  }
+  return places;
 }
 
 /// Returns the pair of sites that has nearly all of the flows, if there is one.
@@ -186,16 +243,11 @@ private:
 
 } // namespace
 
-std::vector<Supposition> supposed_passages(const Evidence& evidence, const Sites& sites,
-                                           const Latencies& latencies) {
-  Suppositions suppositions(evidence, sites, latencies);
-  for (const auto& part : parts_of(sites, latencies))
-    suppositions.consider(between(part, sites));
-  if (sites.size() > 2)
-    for (const auto& from : sites)
-      for (const auto& to : sites)
-        if (&from != &to) suppositions.consider({from, to, Rate(0), {}});
-  return std::move(suppositions.found);
+void suppose_passages(const Evidence& evidence, const Sites& sites, const Latencies& latencies,
+                      const Judge& judge) {
+  Suppositions suppositions(evidence, sites, latencies, judge);
+  if (suppositions.consider(parts_of(sites, latencies)) && sites.size() > 2)
+    suppositions.consider_pairs();
 }
 
 bool any_is_free(const Evidence& evidence, const Latencies& latencies, const Observation& seen,

@@ -2,6 +2,8 @@
 
 #include "probe/evidence.hpp"
 
+#include <functional>
+
 namespace thalweg::probe {
 
 /// A passage that would explain what crowds got.
@@ -13,12 +15,19 @@ struct Supposition {
   bool is_even = false;   ///< whether none of a pair's flows in a crowd got what it gets alone
 };
 
-/// Returns passages from some sites to all others whose flows got less than expected even in the
-/// crowd in which they got most. The sites are single ones, or those on one side of a link that
-/// would follow if latencies were those of a tree. Other links may explain the same.
-/// O(sites² · flows of all crowds).
-std::vector<Supposition> supposed_passages(const Evidence& evidence, const Sites& sites,
-                                           const Latencies& latencies);
+/// Takes a supposition. @return whether to go on to the next one
+using Judge = std::function<bool(Supposition)>;
+
+/// Supposes passages whose flows got less than expected even in the crowd in which they got most,
+/// each of which explains what those before leave: first passages from some sites to all others,
+/// then passages from one site to one other. Some sites are single ones, or those on one side of a
+/// link that would follow if latencies were those of a tree. Other links may explain the same. It
+/// ends when the judge wants no more, or when the evidence has no time left; what the judge adds to
+/// the evidence doesn't count. O(flows of all crowds) for each of the O(sites) parts, and for all
+/// pairs of sites together; and, for each supposition, the predictions of the crowds with flows in
+/// it.
+void suppose_passages(const Evidence& evidence, const Sites& sites, const Latencies& latencies,
+                      const Judge& judge);
 
 /// Whether a flow got what it gets alone though it should have shared a capacity with the others,
 /// of which one got much less though its round trip is no longer: TCP favours short ones.

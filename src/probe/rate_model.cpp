@@ -10,6 +10,8 @@ namespace {
 
 using simulator::PortId;
 
+} // namespace
+
 Capacities fastest_flows(const Matrix<Rate>& rates) {
   Capacities result{std::vector<Rate>(rates.size(), Rate(0)), {}};
   result.ingress = result.egress;
@@ -23,8 +25,6 @@ Capacities fastest_flows(const Matrix<Rate>& rates) {
     }
   return result;
 }
-
-} // namespace
 
 RateModel::RateModel(const Bandwidths& bandwidths)
     : RateModel(bandwidths, fastest_flows(bandwidths.rate)) {}

@@ -9,6 +9,9 @@ struct Capacities {
   std::vector<Rate> egress, ingress;
 };
 
+/// Returns the rate of each host's fastest flow out, and in.
+Capacities fastest_flows(const Matrix<Rate>& rates);
+
 /// A capacity that flows share.
 struct Shared {
   std::vector<bool> members; ///< by flow

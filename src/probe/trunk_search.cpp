@@ -72,21 +72,24 @@ std::vector<Arrow> TrunkSearch::unexplained(const Observation& seen) const {
 }
 
 void TrunkSearch::suppose() {
-  for (bool more = true; more && _evidence.has_time();) {
-    more = false;
-    for (auto& supposed : supposed_passages(_evidence, _sites, _latencies)) {
-      auto& passage = supposed.passage;
-      auto& tests = _tests[{passage.from, passage.to}];
-      if (tests >= most_tests) continue;
-      if (!_evidence.has_time() || _wrong > _evidence.passages.size() + most_wrong) return;
-      more = true;
-      if (is_sure(supposed) || is_as_supposed(passage, tests)) {
-        _evidence.passages.push_back(std::move(passage));
-        tests = most_tests;
-      } else {
-        ++_wrong;
-      }
+  bool more = true;
+  const auto judge = [&](Supposition supposed) {
+    auto& passage = supposed.passage;
+    auto& tests = _tests[{passage.from, passage.to}];
+    if (tests >= most_tests) return true;
+    more = _evidence.has_time() && _wrong <= _evidence.passages.size() + most_wrong;
+    if (!more) return false;
+    if (is_sure(supposed) || is_as_supposed(passage, tests)) {
+      _evidence.passages.push_back(std::move(passage));
+      tests = most_tests;
+    } else {
+      ++_wrong;
     }
+    return true;
+  };
+  while (more && _evidence.has_time()) {
+    more = false;
+    suppose_passages(_evidence, _sites, _latencies, judge);
   }
 }
 

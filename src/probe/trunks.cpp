@@ -122,14 +122,10 @@ std::vector<network::Trunk> measure_trunks(const Crowds& crowds, const Latencies
   const auto expected = [&](const std::vector<Arrow>& flows) {
     return sum(evidence.predict(flows));
   };
-  auto heavy = shifts_between(sites, several);
-  const auto light = shifts_between(sites);
-  std::vector<std::vector<Arrow>> crowded;
-  for (std::size_t c = 0; c < heavy.size(); ++c)
-    if (expected(heavy[c]) > expected(light[c]) * worthwhile)
-      crowded.push_back(std::move(heavy[c]));
+  const auto heavy = shifts_between(sites, several), light = shifts_between(sites);
+  for (std::size_t c = 0; c < heavy.size() && evidence.has_time(); ++c)
+    if (expected(heavy[c]) > expected(light[c]) * worthwhile) evidence.run(heavy[c]);
   TrunkSearch search(evidence, latencies, sites);
-  search.watch(crowded);
   search.explain();
   search.drop_implied();
   std::vector<std::size_t> by_one_flow;
