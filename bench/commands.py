@@ -37,6 +37,7 @@ from bench import (
     papers,
     placement,
     placement_lab,
+    placement_smpi,
     planner,
     prediction,
     probe,
@@ -180,6 +181,9 @@ commands = {
         placement_lab.names,
         10,
         frozenset({"size", "anew", "resume", "budget", "program"}),
+    ),
+    "placement-smpi": Command(
+        placement_smpi.run, options=frozenset({"build", "anew", "resume", "program"}), on_lab=False
     ),
     "inside": Command(
         inside.run, options=frozenset({"networks", "anew", "resume", "lab"}), on_lab=False

@@ -32,8 +32,9 @@ subject = Subject(
     "smpi-lab",
     "Whole programs, on the lab and simulated by SMPI",
     (
-        *sources.run_on_lab, "examples", "bench/smpi.py", "bench/smpi_lab.py",
-        "bench/smpi_model.py", "bench/span.c", "bench/nas.py", "bench/families.py",
+        *sources.run_on_lab, "examples", "bench/smpi_lab.py", "bench/smpi_model.py",
+        "bench/smpi_programs.py", "bench/smpi_run.py", "bench/span.c", "bench/nas.py",
+        "bench/families.py",
     ),
     ("scenario", "build", "program", "variant"),
 )  # fmt: skip

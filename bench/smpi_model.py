@@ -13,27 +13,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import families, machine, smpi
+from bench import families, machine, smpi_programs, smpi_run
 from bench.report import console, seconds
-from bench.smpi import Program
+from bench.smpi_programs import Program, call
 from thalweg import paths
 from thalweg.errors import UserError
 from thalweg.lab.scenario import Scenario
 
 library = "mpich"
-packages = f"{smpi.packages} and MPICH (libmpich-dev)"
+packages = f"{smpi_programs.packages} and MPICH (libmpich-dev)"
 lab, native, thalweg = "lab", "native", "thalweg"
 """A program's builds: for MPICH, and for SMPI without and with the runtime."""
-variants = {native: smpi.rules, thalweg: smpi.thalweg}
+variants = {native: smpi_run.rules, thalweg: smpi_run.thalweg}
 """What runs in both worlds, and what `script/bench smpi` calls it."""
 programs = {
-    "cg": next(each for each in smpi.programs if each.name == "CG"),
+    "cg": next(each for each in smpi_programs.programs if each.name == "CG"),
     "nbody": Program(
         "N-body", "nbody", "--steps 4 --bodies 256 --message {message}", 4096, "{message}"
     ),
-    "sor": next(each for each in smpi.programs if each.name == "SOR"),
-    "mg": next(each for each in smpi.programs if each.name == "3-D stencil"),
-    "is": next(each for each in smpi.programs if each.name.startswith("IS")),
+    "sor": next(each for each in smpi_programs.programs if each.name == "SOR"),
+    "mg": next(each for each in smpi_programs.programs if each.name == "3-D stencil"),
+    "is": next(each for each in smpi_programs.programs if each.name.startswith("IS")),
 }
 """As in `script/bench smpi`; N-body has fewer bodies, so that computing takes less time."""
 span = machine.repository / "bench" / "span.c"
@@ -57,7 +57,7 @@ class Compilers:
         for path in sources:
             found.append(folder / f"{path.stem}.o")
             compiler = self.cpp if path.suffix == ".cpp" else self.c
-            smpi.call([*compiler, "-O2", "-c", path, "-o", found[-1]], packages)
+            call([*compiler, "-O2", "-c", path, "-o", found[-1]], packages)
         return found
 
 
@@ -88,7 +88,7 @@ def build(program: Program, folder: Path) -> Built:
 
 def linked(linker: str, objects: Sequence[Path], name: str) -> Path:
     program = objects[0].with_name(f"{objects[0].stem}-{name}")
-    smpi.call([linker, "-s", *objects, *wrapped, "-o", program], packages)
+    call([linker, "-s", *objects, *wrapped, "-o", program], packages)
     return program
 
 
@@ -128,14 +128,15 @@ class Model:
     def __init__(self, truth: Scenario, folder: Path) -> None:
         net = truth.network
         net.message_costs = {library: families.costs[library]}
-        self._inputs = smpi.Inputs(net, list(range(len(net.hosts))), library, folder)
+        self._inputs = smpi_run.Inputs(net, range(len(net.hosts)), folder)
         self.plan = self._inputs.plan
-        console.print(f"planned for {truth.name} in {seconds(self._inputs.planning)}")
+        planning = self._inputs.make_plan(library)
+        console.print(f"planned for {truth.name} in {seconds(planning)}")
 
     def simulate(self, program: Program, variant: str, built: Path) -> Simulated:
         """Runs a program under smpirun. Raises UserError."""
         chosen = [*options(), *self._inputs.native(program, variants[variant])]
-        command = ["timeout", str(smpi.longest), *self._inputs.command(program, built, chosen)]
+        command = ["timeout", str(smpi_run.longest), *self._inputs.command(program, built, chosen)]
         environment = self._inputs.environment(program, variants[variant])
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         said = done.stdout + done.stderr
@@ -154,7 +155,7 @@ def options() -> list[str]:
     """Returns SMPI's options: those of `script/bench smpi`, and what is known of the lab."""
     costs = families.costs[library]
     ours = ("network/model", "network/latency-factor", "network/bandwidth-factor")
-    usual = [each for each in smpi.options if not each.removeprefix("--cfg=").startswith(ours)]
+    usual = [each for each in smpi_run.options if not each.removeprefix("--cfg=").startswith(ours)]
     send, receive = (f"0:{each}:{costs.per_byte}" for each in (costs.send, costs.receive))
     return [
         *usual, "--cfg=network/model:SMPI", f"--cfg=smpi/bw-factor:0:{payload:.4f}",

@@ -29,10 +29,10 @@ those of 40 for which costs promise most, of lu and of mg."""
 Matrix = list[list[float]]
 
 
-def _drawn(draw: random.Random, most: float, *, directed: bool) -> Matrix:
+def _drawn(draw: random.Random, hosts: int, most: float, *, directed: bool) -> Matrix:
     """Factors of all ordered pairs, from 1 to `most`, even on a logarithmic scale."""
-    factors = [[1.0] * HOSTS for _ in range(HOSTS)]
-    for a, b in product(range(HOSTS), repeat=2):
+    factors = [[1.0] * hosts for _ in range(hosts)]
+    for a, b in product(range(hosts), repeat=2):
         if a < b or (directed and a != b):
             factors[a][b] = most ** draw.random()
         elif a > b:
@@ -40,25 +40,25 @@ def _drawn(draw: random.Random, most: float, *, directed: bool) -> Matrix:
     return factors
 
 
-def _pairs(name: str, time: str) -> tuple[Matrix, Matrix]:
+def _pairs(name: str, time: str, hosts: int) -> tuple[Matrix, Matrix]:
     """Returns latencies in milliseconds and bandwidths in megabits per second."""
     spread, directed, seeds = spreads[name]
     draw = random.Random(f"uneven {seeds[times_of_day.index(time)]}")
-    slower = _drawn(draw, spread, directed=directed)
-    narrower = _drawn(draw, NARROWEST, directed=False)
+    slower = _drawn(draw, hosts, spread, directed=directed)
+    narrower = _drawn(draw, hosts, NARROWEST, directed=False)
     return (
         [[round(LEAST_LATENCY * each, 3) for each in row] for row in slower],
         [[round(NIC / each, 1) for each in row] for row in narrower],
     )
 
 
-def _content(name: str, time: str) -> dict[str, Any]:
+def _content(name: str, time: str, hosts: int) -> dict[str, Any]:
     """Returns the content of a network file: what is there at a time of the day."""
-    latency, bandwidth = _pairs(name, time)
+    latency, bandwidth = _pairs(name, time, hosts)
     rates = {"egress": f"{NIC}Mbps", "ingress": f"{NIC}Mbps"}
     return {
         "schema": 1,
-        "hosts": [{"name": f"vm{host}", **rates} for host in range(HOSTS)],
+        "hosts": [{"name": f"vm{host}", **rates} for host in range(hosts)],
         "latency": {"unit": "ms", "matrix": latency},
         "bandwidth": {"unit": "Mbps", "matrix": bandwidth},
     }
@@ -66,7 +66,7 @@ def _content(name: str, time: str) -> dict[str, Any]:
 
 def document(name: str) -> dict[str, Any]:
     """Returns the scenario: the morning's network, and a timeline with the evening's."""
-    morning, evening = (_content(name, time) for time in times_of_day)
+    morning, evening = (_content(name, time, HOSTS) for time in times_of_day)
     return {
         "schema": 1,
         "name": name,
@@ -81,8 +81,8 @@ def cloud(name: str) -> Scenario:
     return scenario.parse(document(name))
 
 
-def network(name: str, time: str) -> Network:
-    """Returns the network that is there at a time of the day."""
-    content = {"network": _content(name, time), "timeline": []}
+def network(name: str, time: str, hosts: int = HOSTS) -> Network:
+    """Returns the network that is there at a time of the day, or one of more hosts drawn alike."""
+    content = {"network": _content(name, time, hosts), "timeline": []}
     now: Network = scenario.parse(document(name) | content).network
     return now

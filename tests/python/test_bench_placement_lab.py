@@ -1,13 +1,15 @@
 """The clouds and the page of programs in several placements."""
 
 import dataclasses
+import json
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bench import placement_lab, placement_lab_page, uneven
+from bench import placement_lab, placement_lab_page, report, uneven
 from bench.page import Part
 from bench.placement_lab_page import contents
 from bench.placement_programs import Kernel, kernels
@@ -51,6 +53,39 @@ def test_slower_programs_are_named() -> None:
     notes = " ".join(contents([part(samples(slow), promised=1.1)])[0].notes)
     assert "lu 64 on uneven-pairs in the morning 0.83x, 6 rounds, MISSED." in notes
     assert "over all: MISSED" in notes and "promised in 0 of 1" in notes
+
+
+@pytest.mark.parametrize(
+    ("simulated", "verdict"),
+    [(None, "not decided"), (1.4, "not decided"), (1.5, "MISSED"), (1.6, "MISSED")],
+)
+def test_gains_are_wanted_where_they_are_simulated(
+    monkeypatch: pytest.MonkeyPatch, simulated: float | None, verdict: str
+) -> None:
+    known = {("uneven-pairs", "morning", "lu", 64): simulated} if simulated else {}
+    monkeypatch.setattr(placement_lab_page, "simulated_gains", lambda: known)
+    times = {name: [1.4] * 6 for name in ("block", "interleave", "scotch")} | {"thalweg": [1.0] * 6}
+    table = contents([part(samples(times), promised=1.6)])[0]
+    shown = table.rows[0][table.columns.index("simulated")]
+    assert shown == (f"{simulated:.2f}x" if simulated else "-")
+    there = int((simulated or 0) >= 1.5)
+    notes = " ".join(table.notes)
+    assert f"or more in {there} of the {int(simulated is not None)} cells that" in notes
+    assert f"in 0 of these; wanted in 80 %: {verdict}." in notes
+
+
+def test_simulated_gains_are_those_of_as_many_hosts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(report, "results", tmp_path)
+    assert not placement_lab_page.simulated_gains()
+    cell = {"scenario": "uneven-ways", "time": "evening", "program": "bt", "size": 32}
+    heads = [
+        {"labels": cell | {"hosts": hosts, "slots": 8}, "facts": {"gain": gain}}
+        for hosts, gain in ((8, 1.7), (32, 2.5))
+    ]
+    (tmp_path / "placement-smpi.json").write_text(json.dumps({"parts": heads}))
+    assert placement_lab_page.simulated_gains() == {("uneven-ways", "evening", "bt", 32): 1.7}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ import pytest
 
 from bench import smpi
 from bench.page import Part
+from bench.smpi_programs import Program, build
+from bench.smpi_run import Inputs, loopback, options, rules, selectors, thalweg
 from thalweg.network import even_network
 
 HOSTS, ON_EACH, LATENCY = 8, 5, 0.01
@@ -62,28 +64,23 @@ int main(int argc, char** argv) {
 
 
 @dataclass(frozen=True)
-class Calls(smpi.Program):
+class Calls(Program):
     file: Path = Path()
 
     def sources(self) -> list[Path]:
         return [self.file]
 
 
-@pytest.fixture(autouse=True)
-def quick_plans(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smpi, "most_planned", 0)
-
-
-def program(bcast: str, file: Path = Path()) -> smpi.Program:
+def program(bcast: str, file: Path = Path()) -> Program:
     return Calls("calls", "", "", 4096, bcast, file)
 
 
-def inputs(folder: Path, on_each: int = ON_EACH) -> smpi.Inputs:
+def inputs(folder: Path, on_each: int = ON_EACH) -> Inputs:
     net = even_network(HOSTS, LATENCY, 1e9)
     for host in range(HOSTS):
-        net.latency[host, host], net.bandwidth[host, host] = smpi.loopback
+        net.latency[host, host], net.bandwidth[host, host] = loopback
     placement = [host for host in range(HOSTS) for _ in range(on_each)]
-    return smpi.Inputs(net, placement, "", folder)
+    return Inputs(net, placement, folder)
 
 
 def by_hosts(environment: Mapping[str, str]) -> str:
@@ -92,16 +89,16 @@ def by_hosts(environment: Mapping[str, str]) -> str:
 
 def test_mpich_goes_by_hosts_where_they_have_several_ranks(tmp_path: Path) -> None:
     shared = inputs(tmp_path)
-    short = shared.environment(program("8"), smpi.rules)
+    short = shared.environment(program("8"), rules)
     assert by_hosts(short) == "[bcast][reduce][allreduce][barrier]"
     assert short["RANKS_PER_HOST"] == str(ON_EACH)
     # From 12 KiB on, MPICH has no levels in a bcast of 40 ranks, which are no power of two.
-    long = shared.environment(program("100000"), smpi.rules)
+    long = shared.environment(program("100000"), rules)
     assert by_hosts(long) == "[reduce][allreduce][barrier]"
-    for variant in (*smpi.selectors, smpi.thalweg):
+    for variant in (*selectors, thalweg):
         assert not by_hosts(shared.environment(program("8"), variant))
     alone = inputs(tmp_path, 1)
-    assert not by_hosts(alone.environment(program("8"), smpi.rules))
+    assert not by_hosts(alone.environment(program("8"), rules))
 
 
 def test_algorithms_are_those_that_mpich_selects_by_size(tmp_path: Path) -> None:
@@ -112,9 +109,9 @@ def test_algorithms_are_those_that_mpich_selects_by_size(tmp_path: Path) -> None
         "12289": "scatter_rdb_allgather",
         "1000000": "scatter_LR_allgather",
     }.items():
-        chosen = powers.native(program(size), smpi.rules)
+        chosen = powers.native(program(size), rules)
         assert f"--cfg=smpi/bcast:{name}" in chosen
-    assert "--cfg=smpi/bcast:binomial_tree" in powers.native(program("1000000"), smpi.thalweg)
+    assert "--cfg=smpi/bcast:binomial_tree" in powers.native(program("1000000"), thalweg)
     assert powers.native(program("8"), "ompi") == ["--cfg=smpi/coll-selector:ompi"]
 
 
@@ -123,9 +120,9 @@ def test_levels_are_right_and_cross_between_hosts_as_often_as_leaders_need(tmp_p
     shared = inputs(tmp_path)
     (tmp_path / "calls.c").write_text(CALLS)
     calls = program("8", tmp_path / "calls.c")
-    built = smpi.build(calls, tmp_path)[False]
-    command = shared.command(calls, built, [*smpi.options, *shared.native(calls, smpi.rules)])
-    levels = shared.environment(calls, smpi.rules)
+    built = build(calls, tmp_path)[False]
+    command = shared.command(calls, built, [*options, *shared.native(calls, rules)])
+    levels = shared.environment(calls, rules)
     found = []
     for environment in (levels, levels | {"BY_HOSTS": ""}):
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
@@ -144,7 +141,7 @@ def test_the_page_counts_where_thalweg_is_slower() -> None:
     samples = [
         {"program": name, "variant": variant, "simulated": time, "wall": 1.0, "memory": 1}
         for name, times in simulated.items()
-        for variant, time in zip((smpi.rules, smpi.thalweg), times, strict=True)
+        for variant, time in zip((rules, thalweg), times, strict=True)
     ]
     labels = {"network": "cloud-64", "ranks": 256}
     table, _ = smpi.contents([Part(labels, {"planning": 1.0}, samples, "2026-11-28", "abc")])

@@ -1,0 +1,198 @@
+"""Programs in several placements, simulated by SMPI: launchers' orders, Scotch's, the mapping's.
+
+The clouds of `script/bench placement-lab`, and larger ones, without the lab's two cores that all
+ranks share. Each program is recorded once, in blocks, and the mapping gets its record and the
+network as it is. Collectives go by Open MPI's rules, as SMPI imitates them; where a program's time
+is in collectives, further runs have plans for the launcher's order and for the mapping's.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench import sources, uneven
+from bench.builds import Build
+from bench.page import Page
+from bench.placement_lab_page import block_planned, compared, planned
+from bench.placement_programs import Kernel, lammps, nbody, solver
+from bench.placement_programs import kernels as of_lab
+from bench.placement_smpi_page import contents, gain_of
+from bench.report import Subject, console, seconds
+from bench.settings import Settings
+from bench.smpi_programs import Program, build
+from bench.smpi_run import Inputs, options, simulate
+from thalweg import mapping, matrices
+from thalweg.errors import UserError
+from thalweg.mapping import Mapping as Placed
+from thalweg.matrices import Program as Recorded
+from thalweg.network import Network
+
+subject = Subject(
+    "placement-smpi",
+    "Programs in several placements, simulated",
+    (
+        *sources.planned, "src/mapping", "src/runtime", "examples", "bench/placement_programs.py",
+        "bench/placement_smpi.py", "bench/smpi_programs.py", "bench/smpi_run.py",
+        "bench/uneven.py",
+    ),
+    ("scenario", "time", "hosts", "slots", "program", "size"),
+    made="Simulated",
+)  # fmt: skip
+native = "openmpi-4.1"
+selector = "--cfg=smpi/coll-selector:ompi"
+larger = (
+    Kernel("lu", 256, 2),
+    Kernel("bt", 96, 2),
+    Kernel("mg", 4, 1),
+    Kernel("cg", 256, 1),
+)
+"""For 256 ranks."""
+
+
+@dataclass(frozen=True)
+class Instances:
+    """How many hosts a cloud has, each with so many slots, and what runs on them."""
+
+    hosts: int
+    slots: int
+    kernels: Sequence[Kernel]
+
+
+instances = (
+    Instances(
+        uneven.HOSTS,
+        8,
+        [each for each in of_lab if each.name in ("lu", "bt", "mg", "cg", nbody, solver)],
+    ),
+    Instances(32, 8, larger),
+    Instances(8, 32, larger),
+)
+"""Those of CloudMap's section 5: 8 hosts of 8 ranks, more hosts, larger hosts."""
+
+
+def run(settings: Settings) -> None:
+    """Simulates each program on each cloud, in the morning and in the evening."""
+    if not mapping.has_scotch():
+        raise UserError("this build has no Scotch to compare with: install libscotch-dev")
+    page = Page(settings, subject, contents)
+    made_for = next((each for each in settings.builds if each.name == native), None)
+    if not made_for:
+        raise UserError(f"script/bench placement-smpi has {native}'s rules, which isn't here")
+    with tempfile.TemporaryDirectory() as folder:
+        built: dict[str, Mapping[bool, Path]] = {}
+        for labels, kernel in _parts():
+            if page.has(labels) or kernel.name not in (settings.programs or [kernel.name]):
+                continue
+            program = _program(kernel, made_for)
+            if program.example not in built:
+                built[program.example] = build(program, Path(folder))
+            net = uneven.network(labels["scenario"], labels["time"], labels["hosts"])
+            case = Case(net, labels["slots"], program, built[program.example], Path(folder))
+            page.add(labels, *case.simulate(kernel))
+    page.finish()
+
+
+def _parts() -> list[tuple[dict[str, Any], Kernel]]:
+    return [
+        (
+            {
+                "scenario": name, "time": time, "hosts": each.hosts, "slots": each.slots,
+                "program": kernel.name, "size": kernel.size,
+            },
+            kernel,
+        )
+        for each in instances
+        for name in uneven.spreads
+        for time in uneven.times_of_day
+        for kernel in each.kernels
+        if kernel.name != lammps
+    ]  # fmt: skip
+
+
+def _program(kernel: Kernel, made_for: Build) -> Program:
+    """Returns a kernel as a program that SMPI simulates."""
+    file, *arguments = kernel.command(made_for)
+    example = Path(file).name.removesuffix(f"-{made_for.flavour}")
+    return Program(f"{kernel.name} {kernel.size}", example, " ".join(arguments), 4096, "0")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program on a network; `built` without the runtime and with it."""
+
+    net: Network
+    slots: int
+    program: Program
+    built: Mapping[bool, Path]
+    folder: Path
+
+    def simulate(self, kernel: Kernel) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Returns the facts and the samples of a part."""
+        recorded = self._record()
+        library = "" if kernel.calls_collectives else native
+        placed = {
+            method: mapping.place(
+                self.net, recorded.matrix, self._free, calls=recorded.calls, method=method,
+                native=library if method == "thalweg" else "",  # others know messages only
+            )
+            for method in compared
+        }  # fmt: skip
+        runs = [(method, each.placement, False) for method, each in placed.items()]
+        if kernel.calls_collectives:
+            runs += [
+                (planned, placed["thalweg"].placement, True),
+                (block_planned, placed["block"].placement, True),
+            ]
+        taken = {
+            variant: self._run(variant, placement, with_plan)
+            for variant, placement, with_plan in runs
+        }
+        facts = {"cost": self._costs(recorded, placed, library), "gain": gain_of(taken)}
+        return facts, [{"variant": each, "simulated": time} for each, time in taken.items()]
+
+    @property
+    def _free(self) -> list[int]:
+        return [self.slots] * len(self.net.hosts)
+
+    def _costs(
+        self, recorded: Recorded, placed: Mapping[str, Placed], library: str
+    ) -> dict[str, float]:
+        """Returns what the placements cost, by the measure by which the mapping chose."""
+        return {
+            method: mapping.cost_of(
+                self.net, recorded.matrix, each.placement, calls=recorded.calls, native=library
+            ).total
+            for method, each in placed.items()
+        }
+
+    def _record(self) -> Recorded:
+        """Runs the program once, in blocks, with the run record. Raises UserError."""
+        folder = self.folder / "record"
+        shutil.rmtree(folder, ignore_errors=True)
+        blocks = [host for host, free in enumerate(self._free) for _ in range(free)]
+        self._simulated(Inputs(self.net, blocks, self.folder), True, THALWEG_RECORD=str(folder))
+        return matrices.read(folder)
+
+    def _run(self, variant: str, placement: Sequence[int], with_plan: bool) -> float:
+        """Returns the simulated seconds of the program in a placement. Raises UserError."""
+        inputs = Inputs(self.net, placement, self.folder)
+        told = {}
+        if with_plan:
+            inputs.make_plan("")
+            told["THALWEG_PLAN"] = str(inputs.plan)
+        took = self._simulated(inputs, with_plan, **told)
+        console.print(f"{self.program.name}, {len(placement)} ranks, {variant}: {seconds(took)}")
+        return took
+
+    def _simulated(self, inputs: Inputs, with_runtime: bool, **told: str) -> float:
+        command = inputs.command(self.program, self.built[with_runtime], [*options, selector])
+        environment = dict(inputs.environment(self.program, selector)) | told
+        found = simulate(command, environment, self.folder).seconds
+        if found is None:
+            raise UserError(f"{self.program.name}: the simulation took too long")
+        return found

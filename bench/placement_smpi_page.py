@@ -1,0 +1,90 @@
+"""The page of programs in several placements, simulated."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+
+from bench.page import Part
+from bench.placement_lab_page import bar, block_planned, compared, least_ratio, planned, rivals
+from bench.report import Table, percent, seconds, times
+from bench.smpi_run import eager_limit
+
+
+def gain_of(taken: Mapping[str, float]) -> float:
+    """Returns the faster rival's seconds over the mapping's, with plans where these were run."""
+    own = planned if planned in taken else "thalweg"
+    return min(taken[each] for each in rivals) / taken[own]
+
+
+def contents(parts: Sequence[Part]) -> list[Table]:
+    """Returns one table of simulated times."""
+    table = Table(
+        "Simulated times",
+        ["hosts", "ranks", "cloud", "time", "program", "size", *compared, planned, block_planned,
+         "gain", "promised"],
+        notes=[
+            "From MPI_Init to MPI_Finalize; what ranks compute takes no simulated time, nor does "
+            "reading a plan. The networks are those of the lab's scenarios, and networks of 32 "
+            "hosts that are drawn alike. Planned: in the mapping's placement with plans for it; "
+            "block, planned: in the launcher's order with plans. Gain: the faster of block and "
+            "Scotch, over planned where that was run, else over thalweg. Promised: the same of the "
+            "placements' costs, in which plans don't count.",
+            "Collectives go by SMPI's imitation of Open MPI's rules. Messages up to "
+            f"{eager_limit} bytes don't wait for their receives.",
+            "In SMPI, messages from one host to another that are in transit at once share the "
+            "pair's rate, and all arrive when the last one does. Of lu, whose ranks send many "
+            "short messages one after the other, that makes stages longer than they are.",
+        ],
+    )  # fmt: skip
+    found = [
+        (part, {each["variant"]: each["simulated"] for each in part.samples}) for part in parts
+    ]
+    found.sort(key=lambda each: (each[0].labels["hosts"] * each[0].labels["slots"],
+                                 each[0].labels["hosts"]))  # fmt: skip
+    for part, taken in found:
+        labels = part.labels
+        table.add(
+            labels["hosts"], labels["hosts"] * labels["slots"], labels["scenario"], labels["time"],
+            labels["program"], labels["size"],
+            *(seconds(taken[each]) if each in taken else "-"
+              for each in (*compared, planned, block_planned)),
+            times(gain_of(taken)), times(_promised(part)),
+        )  # fmt: skip
+    table.notes += _verdicts(found)
+    return [table]
+
+
+def _promised(part: Part) -> float:
+    cost: Mapping[str, float] = part.facts["cost"]
+    return min(cost[each] for each in rivals) / cost["thalweg"]
+
+
+def _verdicts(found: Sequence[tuple[Part, Mapping[str, float]]]) -> list[str]:
+    said = []
+    for hosts, ranks in dict.fromkeys(_instances(part) for part, _ in found):
+        of = [each for each in found if _instances(each[0]) == (hosts, ranks)]
+        gains = [gain_of(taken) for _, taken in of]
+        over_block = [taken["block"] / taken["thalweg"] for _, taken in of]
+        said.append(
+            f"{ranks} ranks on {hosts} hosts, geometric means: gain "
+            f"{times(statistics.geometric_mean(gains))}, over block, both without plans, "
+            f"{times(statistics.geometric_mean(over_block))}. "
+            f"{sum(each >= bar for each in gains)} of {len(gains)} programs gain {bar}x or more."
+        )
+    worse = [
+        f"{part.labels['program']} {part.labels['size']} on {part.labels['scenario']} in the "
+        f"{part.labels['time']}, {part.labels['hosts']} hosts, {times(gain)}"
+        for part, taken in found
+        if (gain := gain_of(taken)) < least_ratio
+    ]
+    share = percent(1 - least_ratio)
+    said.append(
+        f"More than {share} slower than the faster of block and Scotch, in {len(worse)} of "
+        f"{len(found)} rows: {'; '.join(worse) or 'none'}."
+    )
+    return said
+
+
+def _instances(part: Part) -> tuple[int, int]:
+    return part.labels["hosts"], part.labels["hosts"] * part.labels["slots"]

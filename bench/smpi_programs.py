@@ -1,0 +1,90 @@
+"""The programs that SMPI simulates, and how they are built: without the runtime and with it."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import machine, nas
+from thalweg import paths
+from thalweg.errors import UserError
+
+packages = "SimGrid (libsimgrid-dev)"
+unknowns = 1024  # of CG
+most_with_long = 16  # ranks; each holds a whole message
+levels = machine.repository / "bench" / "levels.c"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program and its arguments, in which {ranks}, {bodies} and others depend on the ranks."""
+
+    name: str
+    example: str  # its source in examples/; "": IS of the NAS Parallel Benchmarks
+    arguments: str
+    most_ranks: int
+    bcast: str  # bytes of its broadcasts
+
+    def sources(self) -> list[Path]:
+        if not self.example:
+            return nas.sources(["is.c", "nas_common.c"])
+        return [machine.repository / "examples" / f"{self.example}.cpp"]
+
+    def words(self, ranks: int) -> list[str]:
+        """Returns the arguments for a number of ranks."""
+        return self.filled(self.arguments, ranks).split()
+
+    def filled(self, text: str, ranks: int) -> str:
+        """Returns a text with what depends on the number of ranks filled in.
+
+        Many ranks have shorter messages: each rank holds all of it, and cuts it less.
+        """
+        message = 1_000_000 if ranks <= most_with_long else 131_072
+        # The vector is cut into parts that are as long on all ranks.
+        vector = 8 * ranks * math.ceil(unknowns / ranks)
+        # More rows than the ranks need take so many iterations that change must end them sooner.
+        rows, change = (64, 1e-3) if ranks <= 64 else (ranks, 1e-2)
+        return text.format(
+            ranks=ranks, bodies=max(1024, ranks), message=message, vector=vector, rows=rows,
+            change=change,
+        )  # fmt: skip
+
+
+programs = (
+    Program("CG", "cg", f"--size {unknowns}", 4096, "{vector}"),
+    Program(
+        "N-body", "nbody", "--steps 2 --bodies {bodies} --message {message}", 4096, "{message}"
+    ),
+    Program("SOR", "sor", "--size {rows} --tolerance {change}", 1024, "0"),
+    Program("3-D stencil", "patterns", "mg", 1024, "0"),
+    Program("IS (NAS)", "", "{ranks} S", 64, "0"),
+)
+
+
+def build(program: Program, folder: Path) -> dict[bool, Path]:
+    """Compiles a program without the runtime, but with what makes levels by hosts, and with it."""
+    objects = []
+    for path in [*program.sources(), levels]:
+        objects.append(folder / f"{path.stem}.o")
+        compiler = ["smpicxx", "-std=c++20"] if path.suffix == ".cpp" else ["smpicc", "-w"]
+        call([*compiler, "-O2", "-c", path, "-o", objects[-1]], packages)
+    found = {}
+    for planned in (False, True):
+        found[planned] = folder / f"{objects[0].stem}-{'thalweg' if planned else 'plain'}"
+        linked = [*objects[:-1], *paths.simulated_runtime()] if planned else objects
+        call(["smpicxx", "-s", *linked, "-o", found[planned]], packages)
+    return found
+
+
+def call(command: Sequence[str | Path], packages: str) -> None:
+    """Runs a compiler or linker. Raises UserError, which names the packages if it isn't there."""
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise UserError(f"no {command[0]}: install {packages}") from None
+    except subprocess.CalledProcessError as error:
+        said = error.stderr[-2000:]
+        raise UserError(f"{' '.join(map(str, command))} failed: {said}") from None

@@ -1,0 +1,163 @@
+"""What smpirun is told of a network, a placement and native collectives, and what it finds."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import families
+from bench.smpi_programs import Program
+from thalweg import export, planner, plans
+from thalweg.algorithms import Problem
+from thalweg.collective import Collective, Kind
+from thalweg.errors import UserError
+from thalweg.network import Network
+from thalweg.planner import Phase, Table
+
+thalweg = "Thalweg"
+selectors = ("mpich", "ompi")
+rules = "mpich's rules"
+longest = 600  # seconds of a simulation
+most_planned = 1024  # ranks; plans for more have the effort `estimate`
+kinds = (Kind.bcast, Kind.reduce, Kind.allreduce, Kind.gather, Kind.alltoall, Kind.barrier)
+"""What the programs call."""
+called = {
+    "binomial": "binomial_tree",
+    "scatter-doubling": "scatter_rdb_allgather",
+    "scatter-allgather": "scatter_LR_allgather",
+}
+"""What SMPI calls MPICH's algorithms of a bcast."""
+loopback = (1e-6, 5e9)
+"""Seconds and bytes per second between ranks of a host."""
+eager_limit = families.costs["mpich"].eager_limit
+options = (
+    "--cfg=network/model:CM02", "--cfg=network/latency-factor:1",
+    "--cfg=network/bandwidth-factor:1", "--cfg=network/weight-S:0", "--cfg=network/TCP-gamma:0",
+    "--cfg=network/crosstraffic:0",
+    f"--cfg=network/loopback-lat:{loopback[0]}", f"--cfg=network/loopback-bw:{loopback[1]}",
+    f"--cfg=smpi/async-small-thresh:{eager_limit}",
+    f"--cfg=smpi/send-is-detached-thresh:{eager_limit}",
+    "--cfg=smpi/simulate-computation:no", "--cfg=smpi/display-timing:yes",
+)  # fmt: skip
+"""The network is that of the platform, without SimGrid's corrections for others. Messages up to the
+eager limit don't wait for their receives, as in all libraries; in SMPI they would, by default."""
+
+
+class Inputs:
+    """What smpirun is told: a platform, the hosts of the ranks, a plan if one is made, in files of
+    a folder; and how native collectives go."""
+
+    def __init__(self, net: Network, placement: Sequence[int], folder: Path) -> None:
+        self.plan = folder / "plan.bin"
+        self._net, self._placement, self._folder = net, list(placement), folder
+        self._platform, self._hosts = folder / "platform.xml", folder / "hosts"
+        self._platform.write_text("\n".join(export.simgrid(net, of_messages=True)))
+        self._hosts.write_text("".join(f"{net.hosts[host].name}\n" for host in placement))
+
+    def make_plan(self, library: str) -> float:
+        """Writes a plan for the programs' collectives by this library; returns the seconds."""
+        begin = time.monotonic()
+        search = plans.Search("normal" if self._ranks <= most_planned else "estimate")
+        setting = plans.Setting(self._net, self._placement, library, search)
+        # The programs' root is rank 0, and each simulated rank has a copy of the plan.
+        entries = [entry for entry in setting.table(kinds).entries if entry.root == 0]
+        plans.write_table(self.plan, self._net, library, Table(self._placement, entries))
+        return time.monotonic() - begin
+
+    def native(self, program: Program, variant: str) -> list[str]:
+        """The options that say how native collectives go: of the runtime itself, too, in MPI_Init.
+
+        Of Thalweg's broadcasts only short ones are native. What goes on between hosts decides for
+        both levels: SMPI is told one algorithm, and within a host each takes microseconds.
+        """
+        if variant in selectors:
+            return [f"--cfg=smpi/coll-selector:{variant}"]
+        size = 1 if variant == thalweg else self._bcast(program)
+        bcast = self._phases(Kind.bcast, size)[0].algorithm
+        return [
+            f"--cfg=smpi/coll-selector:{selectors[0]}", f"--cfg=smpi/bcast:{called[bcast]}",
+            "--cfg=smpi/allreduce:rdb", "--cfg=smpi/reduce:binomial",
+        ]  # fmt: skip
+
+    def command(self, program: Program, built: Path, chosen: Sequence[str]) -> list[str]:
+        """Returns the command that simulates a program with these options of SMPI."""
+        command = [
+            "smpirun", "-np", self._ranks, "-platform", self._platform, "-hostfile", self._hosts,
+            *chosen, built, *program.words(self._ranks),
+        ]  # fmt: skip
+        return list(map(str, command))
+
+    def environment(self, program: Program, variant: str) -> dict[str, str]:
+        """Returns the environment of that command: of Thalweg the plan, of rules the levels."""
+        own: dict[str, str] = {}
+        if variant == thalweg:
+            own = {"THALWEG_PLAN": str(self.plan)}
+        elif variant == rules:
+            own = {
+                "RANKS_PER_HOST": str(self._ranks // len(set(self._placement))),
+                "BY_HOSTS": "".join(f"[{kind.name}]" for kind in self._by_hosts(program)),
+            }
+        return os.environ | {"TMPDIR": str(self._folder)} | own
+
+    @property
+    def _ranks(self) -> int:
+        return len(self._placement)
+
+    def _bcast(self, program: Program) -> int:
+        """Bytes of the program's broadcasts."""
+        return max(1, int(program.filled(program.bcast, self._ranks)))
+
+    def _by_hosts(self, program: Program) -> list[Kind]:
+        """The collectives that MPICH does between the hosts' leaders and within the hosts.
+
+        Only of a broadcast that depends on the size.
+        """
+        size = self._bcast(program)
+        return [
+            kind for kind in kinds
+            if len(self._phases(kind, 0 if kind is Kind.barrier else size)) > 1
+        ]  # fmt: skip
+
+    def _phases(self, kind: Kind, size: int) -> list[Phase]:
+        """What MPICH's rules choose; those of a bcast begin between hosts, if it goes by hosts."""
+        collective = Collective(kind, self._ranks, size=size)
+        problem = Problem(collective, self._net, self._placement)
+        (native,) = planner.native_algorithms(problem, selectors[0])
+        return native.phases
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """`seconds` is None if the simulation didn't end in time; wall seconds, peak bytes, and what
+    the program printed."""
+
+    seconds: float | None
+    wall: float
+    memory: int
+    said: str
+
+
+def simulate(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> Simulation:
+    """Runs smpirun. Raises UserError if it failed, or the program computed a wrong result."""
+    begin = time.monotonic()
+    log = folder / "log"
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            ["timeout", str(longest), *command], env=environment,
+            stdout=output, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.monotonic() - begin
+    said = log.read_text()
+    if "WRONG" in said or "UNSUCCESSFUL" in said:
+        raise UserError(f"{' '.join(command)} computed a wrong result:\n{said[-2000:]}")
+    found = re.search(r"Simulated time: ([0-9.e+-]+) seconds", said)
+    if process.returncode not in (0, 124) or (not found and process.returncode == 0):
+        raise UserError(f"{' '.join(command)} failed:\n{said[-2000:]}")
+    return Simulation(float(found[1]) if found else None, wall, usage.ru_maxrss * 1024, said)

@@ -1,0 +1,72 @@
+"""Programs in several placements, simulated by SMPI."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import placement_smpi, uneven
+from bench.page import Part
+from bench.placement_lab_page import block_planned, compared, planned
+from bench.placement_programs import Kernel
+from bench.placement_smpi import Case, instances
+from bench.placement_smpi_page import contents, gain_of
+from bench.smpi_programs import Program, build
+
+LABELS = {"scenario": "uneven-pairs", "time": "morning", "hosts": 8, "slots": 8,
+          "program": "lu", "size": 64}  # fmt: skip
+
+
+def part(taken: dict[str, float], **labels: Any) -> Part:
+    facts = {"cost": dict.fromkeys(compared, 3.0) | {"thalweg": 2.0}, "gain": gain_of(taken)}
+    samples = [{"variant": each, "simulated": time} for each, time in taken.items()]
+    return Part(LABELS | labels, facts, samples, "2026-11-28", "abc")
+
+
+def test_a_gain_is_over_the_faster_rival_and_of_plans_where_they_were_run() -> None:
+    native = dict.fromkeys(compared, 4.0) | {"scotch": 3.0, "thalweg": 2.0}
+    assert gain_of(native) == 1.5
+    assert gain_of(native | {planned: 1.0, block_planned: 0.5}) == 3.0
+
+
+def test_the_page_says_what_is_gained_and_lost_by_size() -> None:
+    fast = dict.fromkeys(compared, 4.0) | {"thalweg": 2.0}
+    slow = dict.fromkeys(compared, 1.0) | {"thalweg": 1.25}
+    (table,) = contents([part(slow, hosts=32), part(fast), part(fast, program="bt", size=32)])
+    assert [row[0] for row in table.rows] == ["8", "8", "32"]
+    column = table.columns.index("gain")
+    assert [row[column] for row in table.rows] == ["2.00x", "2.00x", "0.80x"]
+    assert [row[column + 1] for row in table.rows] == ["1.50x"] * 3
+    notes = " ".join(table.notes)
+    assert "64 ranks on 8 hosts, geometric means: gain 2.00x" in notes
+    assert "2 of 2 programs gain 1.5x or more" in notes
+    assert "in 1 of 3 rows: lu 64 on uneven-pairs in the morning, 32 hosts, 0.80x." in notes
+
+
+def test_larger_clouds_are_drawn_like_the_labs() -> None:
+    assert {(each.hosts, each.slots) for each in instances} == {(8, 8), (32, 8), (8, 32)}
+    for name, (spread, _, _) in uneven.spreads.items():
+        small, large = (uneven.network(name, "morning", hosts) for hosts in (8, 32))
+        assert (len(small.hosts), len(large.hosts)) == (8, 32)
+        for net in (small, large):
+            latencies = [net.latency_between(a, b) for a, b in ((0, 1), (3, 2), (5, 7))]
+            assert all(0.0005 <= each <= 0.0005 * spread * 1.001 for each in latencies)
+
+
+@pytest.mark.skipif(not shutil.which("smpirun"), reason="SimGrid isn't installed")
+def test_a_program_is_recorded_placed_and_simulated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(placement_smpi, "compared", ("block", "interleave", "scotch", "thalweg"))
+    kernel = Kernel("bt", 16, 1)
+    program = Program("bt 16", "patterns", "bt --size 16 --repeat 1", 4096, "0")
+    net = uneven.network("uneven-pairs", "morning", 4)
+    case = Case(net, 4, program, build(program, tmp_path), tmp_path)
+    facts, samples = case.simulate(kernel)
+    taken = {each["variant"]: each["simulated"] for each in samples}
+    assert facts["cost"]["thalweg"] <= facts["cost"]["block"]
+    assert facts["gain"] == min(taken["block"], taken["scotch"]) / taken["thalweg"]
+    # Ranks that all are elsewhere take another time; the same placement, exactly the same.
+    assert taken["block"] != taken["interleave"]
+    assert case.simulate(kernel)[1] == samples
