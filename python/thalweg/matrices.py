@@ -31,8 +31,6 @@ _COLLECTIVES = re.compile(r"D\t(.*)\tprocs: (.*)|(?:O2A|A2O|A2A)\t-?\d+\t\d+ byt
 """What it says of a communicator: its name and ranks, and the sums of its collectives. Where it
 doesn't know the ranks in the world, as with spawned processes, these are "(null)" and -1."""
 _RANKS = re.compile(r"\d+(?:,\d+)*")
-MOST = 1 << 62
-"""Most messages, and bytes, of a program."""
 COLUMNS = {
     "from": ("from", "sender", "source", "src"),
     "to": ("to", "receiver", "destination", "dst"),
@@ -186,9 +184,6 @@ class _Entries:
         """
         count = ranks or max((*self.sender, *self.receiver), default=0) + 1
         _check_count(count, self.where)
-        for what, values in (("messages", self.messages), ("bytes", self.nbytes)):
-            if sum(values) > MOST:
-                raise UserError(f"{self.where}: has more than {MOST} {what}")
         phase = (
             contacts(np.array(self.sender), np.array(self.receiver)) if by_first_message else None
         )
