@@ -89,8 +89,9 @@ auto argument() {
 }
 
 /// Binds a struct whose constructor takes all of its fields.
+/// @returns the class, for what else it has
 template <class T>
-void bind_struct(nanobind::module_& m, const char* name) {
+nanobind::class_<T> bind_struct(nanobind::module_& m, const char* name) {
   nanobind::class_<T> c(m, name);
   const auto bind_constructor = [&]<class... Values, std::size_t... positions>(
                                     const std::tuple<units::Field<T, Values>...>& /*fields*/,
@@ -108,6 +109,7 @@ void bind_struct(nanobind::module_& m, const char* name) {
   bind_constructor(fields, std::make_index_sequence<std::tuple_size_v<decltype(fields)>>());
   bind_fields(c);
   c.def("__eq__", equal<T>, nanobind::is_operator());
+  return c;
 }
 
 } // namespace thalweg::bindings

@@ -137,11 +137,9 @@ void bind_setting(nb::module_& m) {
           },
           "communication"_a, "slots"_a, "calls"_a, "cost"_a, "pinned"_a, "previous"_a,
           "migration"_a, "order"_a);
-  nb::class_<Cost> cost(m, "Cost");
-  bind_fields(cost);
-  cost.def_prop_ro("total", [](const Cost& c) { return c.total().value(); });
-  nb::class_<TrafficSums> sums(m, "TrafficSums");
-  bind_fields(sums);
+  bind_struct<Cost>(m, "Cost").def_prop_ro("total",
+                                           [](const Cost& c) { return c.total().value(); });
+  bind_struct<TrafficSums>(m, "TrafficSums");
 }
 
 } // namespace

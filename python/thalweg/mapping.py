@@ -43,6 +43,8 @@ COSTS = _core.costs
 """What of a message costs time: both, latency, bandwidth."""
 Method = Literal["thalweg", "block", "interleave", "random", "intra-only", "inter-only", "scotch"]
 Metric = Literal["both", "latency", "bandwidth"]
+MOST = 1 << 62
+"""Most messages, and bytes, of a program."""
 FINALISTS = 3
 """Placements of a search for which the program's collectives are planned, unless one says
 otherwise."""
@@ -83,18 +85,23 @@ def communication(
     """Returns the communication matrix with these entries, those of the same pair added up.
 
     Messages of a phase are in transit at about the same time, and phases follow each other, from
-    0 on; None: nothing is known of it. Raises UserError for a rank that doesn't exist, and for
-    numbers that are negative or not finite.
+    0 on; None: nothing is known of it. Raises UserError for a rank that doesn't exist, for numbers
+    that are negative or not finite, and for more than MOST messages or bytes.
     """
     senders = np.ascontiguousarray(sender, np.int64)
-    return Communication(
+    counts, sizes = (np.ascontiguousarray(column, np.float64) for column in (messages, nbytes))
+    made = Communication(
         ranks,
         senders,
         np.ascontiguousarray(receiver, np.int64),
-        np.ascontiguousarray(messages, np.float64),
-        np.ascontiguousarray(nbytes, np.float64),
+        counts,
+        sizes,
         np.zeros_like(senders) if phase is None else np.ascontiguousarray(phase, np.int64),
     )
+    for what, values in (("messages", counts), ("bytes", sizes)):
+        if sum(values.tolist()) > MOST:
+            raise UserError(f"the matrix has more than {MOST} {what}, which no program sends")
+    return made
 
 
 def has_scotch() -> bool:
@@ -183,13 +190,16 @@ def cost_of(
     previous: Sequence[int] | None = None,
     migration: float = 0.0,
     native: str = "",
+    slots: Sequence[int] | None = None,
 ) -> Cost:
-    """Returns the cost of any placement, collectives estimated as if ranks could be on all hosts,
-    or with `native` as place() predicts them of a library.
+    """Returns the cost of any placement, collectives estimated, or with `native` as place()
+    predicts them of a library.
 
-    Raises UserError if it doesn't fit.
+    slots: as of place(), whose costs these are; None: as if any number of ranks could be on each
+    host. The estimate leaves hosts without slots out. Raises UserError if it doesn't fit.
     """
-    slots = [matrix.ranks] * len(network.hosts)
+    if slots is None:
+        slots = [matrix.ranks] * len(network.hosts)
     setting = _setting(network, matrix, slots, calls, cost, {}, previous, migration)
     if native:
         (predicted,), _ = _core.planned_costs(network, setting, [list(placement)], native)

@@ -12,9 +12,6 @@ from thalweg.mapping import Communication
 from thalweg.printable import short
 from thalweg.record import contacts
 
-MOST = 1 << 62
-"""Most messages, and bytes, of a program."""
-
 
 @dataclass
 class Entries:
@@ -40,9 +37,6 @@ class Entries:
         """
         count = ranks or max((*self.sender, *self.receiver), default=0) + 1
         check_count(count, self.where)
-        for what, values in (("messages", self.messages), ("bytes", self.nbytes)):
-            if sum(values) > MOST:
-                raise UserError(f"{self.where}: has more than {MOST} {what}")
         phase = (
             contacts(np.array(self.sender), np.array(self.receiver)) if by_first_message else None
         )

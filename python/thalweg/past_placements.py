@@ -18,6 +18,7 @@ import numpy as np
 from thalweg import (
     console,
     host_names,
+    kept_mapping,
     mapping,
     matrices,
     placement,
@@ -26,6 +27,7 @@ from thalweg import (
     wisdom,
 )
 from thalweg.hosts import Host
+from thalweg.kept_mapping import Question as Mapped
 from thalweg.matrices import Program
 from thalweg.network import Network
 from thalweg.record import Run
@@ -66,7 +68,7 @@ class Timed:
     seconds: float
     """Un-dilated, from the launcher's start to its end."""
     cost: float
-    """Estimated, on the network that the run had."""
+    """Estimated, on the network that the run had, whose hosts all count."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Tried:
     seconds: float
     """The median of its runs."""
     cost: float
-    """Estimated, on the network as it is now."""
+    """Estimated, on the network as it is now, with the slots of the listed hosts."""
 
 
 def keep(question: Question, run: Run, net: Network) -> None:
@@ -192,7 +194,7 @@ def _tried(
     for hosts, alike in taken.items():
         cost = _cost(net, known, hosts)
         if now := [run.seconds for run in alike if abs(cost - run.cost) <= SAME_COST * run.cost]:
-            found.append(Tried(hosts, float(np.median(now)), cost))
+            found.append(Tried(hosts, float(np.median(now)), _cost(net, known, hosts, free)))
     return found
 
 
@@ -214,8 +216,11 @@ def _where(net: Network, hosts: Sequence[str]) -> list[int]:
     return [number[host] for host in hosts]
 
 
-def _cost(net: Network, known: Program, hosts: Sequence[str]) -> float:
-    return mapping.cost_of(net, known.matrix, _where(net, hosts), calls=known.calls).total
+def _cost(
+    net: Network, known: Program, hosts: Sequence[str], slots: Sequence[int] | None = None
+) -> float:
+    where = _where(net, hosts)
+    return mapping.cost_of(net, known.matrix, where, calls=known.calls, slots=slots).total
 
 
 def _placed_on(
@@ -223,9 +228,6 @@ def _placed_on(
 ) -> Placed:
     """Returns the placement of an earlier run with its cost now, collectives planned."""
     slots, order = placement.slots_of(net, listed, len(hosts))
-    where = _where(net, hosts)
-    found = mapping.place(
-        net, known.matrix, slots, calls=known.calls, method="block", usual=where, order=order
-    )
+    found = kept_mapping.place(Mapped(net, known, slots, order, _where(net, hosts), "block"))
     assert found.usual
     return Placed(list(hosts), found.usual)

@@ -45,7 +45,8 @@ class Placed:
 
 
 def slots_of(net: Network, hosts: Sequence[Host], ranks: int) -> tuple[list[int], Sequence[int]]:
-    """Returns the slots of each of the network's hosts, and the hosts' numbers as they are listed.
+    """Returns the slots of each of the network's hosts, at most one for each rank, and the hosts'
+    numbers as they are listed.
 
     Raises UserError for an unknown host, or if there are fewer slots than ranks.
     """
@@ -53,7 +54,7 @@ def slots_of(net: Network, hosts: Sequence[Host], ranks: int) -> tuple[list[int]
     slots = [0] * len(net.hosts)
     indices = inputs.placement(net, [host.name for host in hosts])
     for index, host in zip(indices, hosts, strict=True):
-        slots[index] = host.slots
+        slots[index] = min(host.slots, ranks)
     return slots, indices
 
 

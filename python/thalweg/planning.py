@@ -84,7 +84,8 @@ def choose(
     choice = weighed(choice, began)
     question = Question(program, len(usual), launcher.form, bound)
     choice = past_placements.prefer(choice, question, net, listed)
-    if in_blocks:  # Mapped once more only to say what that costs: no part of the time above.
+    # Mapped once more only to say what that costs: no part of the time above.
+    if in_blocks and run_placement.may_cost_much(choice, net, listed, program):
         began = time.monotonic()
         free = weighed(run_placement.choose_unrestricted(choice, net, listed), began)
         choice = run_placement.restricted(choice, free)

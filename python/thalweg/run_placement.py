@@ -1,7 +1,6 @@
 """Chooses which rank a program's run has on which host, by what an earlier run sent; says what that
 promises, and afterwards what came of it."""
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from thalweg import (
     binding,
     host_names,
     inputs,
+    kept_mapping,
     mapping,
     matrices,
     past_runs,
@@ -22,6 +22,7 @@ from thalweg import (
 from thalweg.binding import Core
 from thalweg.errors import UserError
 from thalweg.hosts import Host
+from thalweg.kept_mapping import Question
 from thalweg.mapping import Mapping, TrafficSums
 from thalweg.matrices import Program
 from thalweg.network import Network
@@ -34,9 +35,6 @@ Below it the cost's own errors decide; chains of messages must save as much (pla
 LEAST_OF_RUN = 0.01
 """The share of the earlier run's time, likewise. Below it no run would show it, and launchers may
 bind ranks of a placement less tightly to cores."""
-
-LEAST_KEPT = 0.2
-"""Seconds of a mapping from which on it is kept how long it took."""
 
 
 @dataclass(frozen=True)
@@ -102,64 +100,73 @@ def choose(
     usual = inputs.own_names(net, usual)
     if (known := known_program(program, len(usual), matrix)) is None:
         return None
-    if not matrix:
-        _check_worth(net, listed, usual, known, program)
+    question = _question(net, listed, usual, known, "inter-only" if in_blocks else "thalweg")
+    if not matrix and (why := _takes_too_long(question, program)):
+        raise UserError(why)
     source = f"{matrix}" if matrix or not known.run else f"the run of {_when(known.run)}"
-    now, best = _usual_and_best(net, listed, usual, known, "inter-only" if in_blocks else "thalweg")
-    objection = _objection(now, best, _earlier_seconds(known))
+    now, best = _usual_and_best(question)
+    objection = _objection(now.total, best.total, _earlier_seconds(known))
     before = None if objection else in_order(program, usual)
     return Choice(source, known, now, best, objection, before)
 
 
-def _check_worth(
-    net: Network, listed: Sequence[Host], usual: Sequence[str], known: Program,
-    program: Sequence[str],
-) -> None:  # fmt: skip
-    """Raises UserError if mapping took longer than a run of the same program with the same
-    arguments could save if its communication took no time at all.
+def _takes_too_long(question: Question, program: Sequence[str]) -> str:
+    """Says so if mapping takes longer, as far as it is known, than a run of the same program with
+    the same arguments could save if its communication took no time at all; else empty.
 
     What mapping took counts a tenth less each time, so that it is tried again.
     """
-    run = known.run
+    run = question.program.run
     if not run or not past_runs.is_like(run, program):
-        return
-    size = (len(usual), len(listed), len(known.matrix.sender))
-    if not (spent := wisdom.seconds_of_mapping(*size)):
-        return
-    cost = mapping.cost_of(net, known.matrix, inputs.placement(net, usual), calls=known.calls)
-    if (takes := spent / run.dilation) <= cost.total:
-        return
-    wisdom.keep_seconds_of_mapping(*size, spent * 0.9)
-    raise UserError(
-        f"mapping took {time_to_text(takes)}, more than the {time_to_text(cost.total)} that all of "
+        return ""
+    if not (spent := kept_mapping.seconds(question)):
+        return ""
+    costs = question.estimated()
+    if (takes := spent / run.dilation) <= costs:
+        return ""
+    wisdom.keep_seconds_of_mapping(*question.size, spent * 0.9)
+    return (
+        f"mapping took {time_to_text(takes)}, more than the {time_to_text(costs)} that all of "
         "a rank's communication costs"
     )
 
 
+def may_cost_much(
+    choice: Choice, net: Network, listed: Sequence[Host], program: Sequence[str]
+) -> bool:
+    """Whether blocks may cost so much more than other placements that restricted() says so. They
+    don't where even no communication at all would save too little, and it isn't said where to find
+    out takes longer than it may save, as far as that is known."""
+    if _objection(choice.chosen.total, 0.0, _earlier_seconds(choice.program)):
+        return False
+    free = _question(net, listed, choice.usual.hosts, choice.program, "thalweg")
+    return not _takes_too_long(free, program)
+
+
 def choose_unrestricted(choice: Choice, net: Network, listed: Sequence[Host]) -> Choice:
     """Returns what would be chosen if the ranks of a host needn't follow each other."""
-    now, best = _usual_and_best(net, listed, choice.usual.hosts, choice.program, "thalweg")
-    objection = _objection(now, best, _earlier_seconds(choice.program))
+    free = _question(net, listed, choice.usual.hosts, choice.program, "thalweg")
+    now, best = _usual_and_best(free)
+    objection = _objection(now.total, best.total, _earlier_seconds(choice.program))
     return replace(choice, usual=now, best=best, objection=objection)
 
 
-def _usual_and_best(
+def _question(
     net: Network, listed: Sequence[Host], usual: Sequence[str], known: Program, method: str
-) -> tuple[Placed, Placed]:
-    """Returns the launcher's order and the best placement found."""
-    where = inputs.placement(net, usual)
-    names = [host.name for host in net.hosts]
+) -> Question:
     slots, order = placement.slots_of(net, listed, len(usual))
-    began = time.monotonic()
-    mapped = mapping.place(
-        net, known.matrix, slots, calls=known.calls, pinned={0: where[0]}, order=order,
-        usual=where, method=method,
-    )  # fmt: skip
-    if (spent := time.monotonic() - began) > LEAST_KEPT:
-        pairs = len(known.matrix.sender)
-        wisdom.keep_seconds_of_mapping(len(usual), len(listed), pairs, spent)
-    best = Placed([names[host] for host in mapped.placement], mapped)
-    return Placed([names[host] for host in where], mapped.usual or mapped), best
+    return Question(net, known, slots, order, inputs.placement(net, usual), method)
+
+
+def _usual_and_best(question: Question) -> tuple[Placed, Placed]:
+    """Returns the launcher's order and the best placement found."""
+    mapped = kept_mapping.place(question)
+    names = [host.name for host in question.network.hosts]
+    usual, best = (
+        Placed([names[host] for host in found.placement], found)
+        for found in (mapped.usual or mapped, mapped)
+    )
+    return usual, best
 
 
 def cores(
@@ -213,9 +220,9 @@ def saves_enough(usual: float, best: float) -> bool:
     return usual - best >= LEAST_SHARE * usual > 0
 
 
-def _objection(usual: Placed, best: Placed, seconds: float | None) -> str:
-    """`seconds`: of the earlier run; None if it isn't known."""
-    before, after = usual.total, best.total
+def _objection(before: float, after: float, seconds: float | None) -> str:
+    """Says why another placement isn't taken, by the costs; else empty. `seconds`: of the earlier
+    run; None if it isn't known."""
     if before <= 0:
         return "nothing is known to be sent between hosts"
     gain = before - after
@@ -253,7 +260,8 @@ def restricted(choice: Choice, free: Choice) -> Choice:
     """Returns the choice of blocks with what this restriction costs, if the same gain would be
     worth another placement. `free` is what would be chosen without it."""
     chosen, best = choice.chosen, free.best
-    if free.objection or _objection(chosen, best, _earlier_seconds(choice.program)):
+    earlier = _earlier_seconds(choice.program)
+    if free.objection or _objection(chosen.total, best.total, earlier):
         return choice
     said = (
         "this MPICH gives only ranks that follow each other shared memory on their host, so only "

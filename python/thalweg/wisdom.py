@@ -13,7 +13,7 @@ import json
 import os
 import struct
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -77,19 +77,24 @@ def _key_of_time(setting: Setting) -> str:
     return json.dumps({"planning": asked}, separators=(",", ":"))
 
 
-def seconds_of_mapping(ranks: int, hosts: int, pairs: int) -> float:
-    """Returns how long the last mapping of so many ranks to so many hosts took, with about as many
-    pairs of ranks that exchange messages; nothing if none is known."""
-    return _seconds(_key_of_mapping(ranks, hosts, pairs)) or 0.0
+def seconds_of_mapping(method: str, ranks: int, hosts: int, pairs: int) -> float:
+    """Returns how long the last mapping of so many ranks to so many hosts took by this method, with
+    about as many pairs of ranks that exchange messages; nothing if none is known."""
+    return _seconds(_key_of_mapping(method, ranks, hosts, pairs)) or 0.0
 
 
-def keep_seconds_of_mapping(ranks: int, hosts: int, pairs: int, seconds: float) -> None:
-    """Keeps how long a mapping took."""
-    add(location(), _key_of_mapping(ranks, hosts, pairs), json.dumps(round(seconds, 3)).encode())
+def keep_seconds_of_mapping(
+    method: str, ranks: int, hosts: int, pairs: int, seconds: float,
+    found: Mapping[str, bytes] = {},
+) -> None:  # fmt: skip
+    """Keeps how long a mapping took, and what it found, by its key."""
+    took = {_key_of_mapping(method, ranks, hosts, pairs): json.dumps(round(seconds, 3)).encode()}
+    _add_all(location(), dict(found) | took)
 
 
-def _key_of_mapping(ranks: int, hosts: int, pairs: int) -> str:
-    return json.dumps({"mapping": [ranks, hosts, pairs.bit_length()]}, separators=(",", ":"))
+def _key_of_mapping(method: str, ranks: int, hosts: int, pairs: int) -> str:
+    asked = [method, ranks, hosts, pairs.bit_length()]
+    return json.dumps({"mapping": asked}, separators=(",", ":"))
 
 
 def _seconds(key: str) -> float | None:
@@ -167,7 +172,7 @@ def _key(setting: Setting, asked: dict[str, object]) -> str:
     if search.effort == "patient":
         settings |= {"seed": search.seed, "budget": search.budget}
     return json.dumps(
-        {"core": _core_digest(), "network": f"{setting.network.fingerprint():016x}"}
+        {"core": core_digest(), "network": f"{setting.network.fingerprint():016x}"}
         | {"placement": _runs(setting.placement)}
         | settings
         | asked,
@@ -176,7 +181,7 @@ def _key(setting: Setting, asked: dict[str, object]) -> str:
 
 
 @functools.cache
-def _core_digest() -> str:
+def core_digest() -> str:
     """Returns a digest of the compiled core, which makes the plans."""
     return digest(Path(str(thalweg._core.__file__)))
 

@@ -15,6 +15,7 @@ constexpr double most_repetitions = 48;
 
 /// Whether what happens `count` times in so many repetitions happens in this one, from 1.
 bool happens(double count, double times, double repetition) {
+  if (count >= times) return true; // which rounding hides, where numbers are means
   return std::floor(repetition * count / times) > std::floor((repetition - 1) * count / times);
 }
 
@@ -57,6 +58,7 @@ Time Chains::time(const Placement& placement) {
     one_by_one += repeated(std::span(&phase, 1), phase.most, 0);
     most = std::max(most, phase.most);
   }
+  if (_phases.size() == 1 && _calls == 0) return Time(one_by_one); // both are the same
   return Time((one_by_one + repeated(_phases, most, _calls)) / 2);
 }
 
@@ -65,8 +67,10 @@ double Chains::repeated(std::span<const Phase> phases, double times, double call
   const double last = std::min(std::floor(times), most_repetitions), half = std::floor(last / 2);
   double at_half = 0;
   for (double repetition = 1; repetition <= last; ++repetition) {
+    bool is_over = calls == 0;
     for (const Phase& phase : phases)
-      exchange(phase, times, repetition);
+      is_over = exchange(phase, times, repetition) && is_over;
+    if (is_over) return std::ranges::max(_now);
     if (happens(calls, times, repetition)) std::ranges::fill(_now, std::ranges::max(_now));
     if (repetition == half) at_half = std::ranges::max(_now);
   }
@@ -74,14 +78,18 @@ double Chains::repeated(std::span<const Phase> phases, double times, double call
   return end + (last > half ? (times - last) * (end - at_half) / (last - half) : 0);
 }
 
-void Chains::exchange(const Phase& phase, double times, double repetition) {
+bool Chains::exchange(const Phase& phase, double times, double repetition) {
   _after = _now;
+  bool is_over = true;
   for (const Entry& each : phase.entries) {
-    if (!happens(each.messages, times, repetition)) continue;
     double& receiver = _after[index(each.traffic.to)];
-    receiver = std::max(receiver, _now[index(each.traffic.from)] + each.wait);
+    const double arrival = _now[index(each.traffic.from)] + each.wait;
+    const bool comes = happens(each.messages, times, repetition);
+    is_over = is_over && comes && arrival <= receiver;
+    if (comes) receiver = std::max(receiver, arrival);
   }
   _now.swap(_after);
+  return is_over;
 }
 
 } // namespace thalweg::mapping

@@ -29,7 +29,9 @@ public:
   /// Whether all calls of collectives are among the messages.
   [[nodiscard]] bool has_calls() const { return _has_calls; }
 
-  /// O(entries of the matrix) some dozens of times.
+  /// O(entries of the matrix), at most 96 times: half of them for each order of the phases. They
+  /// are fewer where there is one phase without collectives, or ranks soon stop waiting for each
+  /// other, as where nothing flows back.
   [[nodiscard]] Time time(const Placement& placement);
 
 private:
@@ -46,10 +48,12 @@ private:
   };
 
   /// Returns the seconds of so many repetitions of phases, in which all wait for all as often as
-  /// there are calls.
+  /// there are calls. Ends as soon as no message makes a rank later than it is.
   [[nodiscard]] double repeated(std::span<const Phase> phases, double times, double calls);
   /// Lets ranks receive the messages of a phase that are of this repetition.
-  void exchange(const Phase& phase, double times, double repetition);
+  /// @returns whether these were all of the phase, and none made its receiver late: then none will
+  /// in later repetitions either, unless something else makes a rank late
+  bool exchange(const Phase& phase, double times, double repetition);
 
   const HostCosts& _costs;
   std::vector<Phase> _phases;

@@ -31,6 +31,7 @@ struct Cost {
   Time collectives{}; ///< of all calls that a rank takes part in, as collectives.hpp estimates them
   Time migration{};   ///< Problem::migration for each rank that moves, divided by the ranks
   [[nodiscard]] Time total() const { return pairs + load + collectives + migration; }
+  bool operator==(const Cost&) const = default;
   static constexpr auto fields() {
     using units::Field;
     return std::tuple{Field("pairs", &Cost::pairs), Field("load", &Cost::load),
@@ -48,6 +49,7 @@ struct TrafficSums {
   Time comm_time{};       ///< Σ bytes / bandwidth between different hosts: equation 4
   Time busiest{};         ///< of the port or trunk that takes longest for its bytes
   std::int32_t hosts = 0; ///< that ranks run on
+  bool operator==(const TrafficSums&) const = default;
   static constexpr auto fields() {
     using units::Field;
     return std::tuple{Field("inter_host", &TrafficSums::inter_host),

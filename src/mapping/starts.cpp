@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <set>
 #include <utility>
 
 namespace thalweg::mapping {
@@ -96,6 +97,90 @@ private:
   Rank _left = 0;
 };
 
+/// Lets ranks leave hosts that have too many, each time the one that loses least.
+class Repair {
+public:
+  Repair(const Problem& problem, const HostCosts& costs, std::vector<std::int32_t> slots,
+         Placement placement)
+      : _problem(problem), _costs(costs), _room(std::move(slots)), _members(_room.size()),
+        _placement(std::move(placement)), _best(_placement.size()) {
+    for (Rank rank = 0; rank < problem.ranks(); ++rank) {
+      const std::size_t host = index(_placement[index(rank)]);
+      --_room[host];
+      if (problem.pinned_to(rank) == no_host) _members[host].push_back(rank);
+    }
+  }
+
+  Placement run() {
+    for (HostId host = 0; host < _problem.network.size(); ++host)
+      if (_room[index(host)] < 0) relieve(host);
+    return std::move(_placement);
+  }
+
+private:
+  /// Where a rank loses least, of the hosts with room.
+  struct Target {
+    double extra = std::numeric_limits<double>::infinity(); ///< seconds
+    HostId host = no_host;
+  };
+
+  void relieve(HostId full) {
+    _queue.clear();
+    for (const Rank rank : _members[index(full)])
+      enqueue(rank);
+    while (_room[index(full)] < 0) {
+      const Rank rank = _queue.begin()->second;
+      const HostId to = _best[index(rank)].host;
+      _queue.erase(_queue.begin());
+      if (_room[index(to)] == 0) { // since it was looked at; elsewhere the rank loses no less
+        enqueue(rank);
+        continue;
+      }
+      ++_room[index(full)];
+      --_room[index(to)];
+      _placement[index(rank)] = to;
+      look_again_at_peers(rank, full);
+    }
+  }
+
+  /// Peers of a rank that has left a host, and stay there, lose something else now.
+  void look_again_at_peers(Rank left, HostId host) {
+    Rank last = collective::no_rank;
+    for (const Communication::Peer& peer : _problem.communication.peers(left)) {
+      const bool is_new = std::exchange(last, peer.rank) != peer.rank; // of several phases
+      if (is_new && _placement[index(peer.rank)] == host &&
+          _queue.erase(std::pair(_best[index(peer.rank)].extra, peer.rank)) > 0)
+        enqueue(peer.rank);
+    }
+  }
+
+  void enqueue(Rank rank) {
+    Target best;
+    for (HostId to = 0; to < _problem.network.size(); ++to)
+      if (_room[index(to)] > 0)
+        if (const double extra = extra_cost(rank, to); extra < best.extra) best = {extra, to};
+    _best[index(rank)] = best;
+    _queue.emplace(best.extra, rank);
+  }
+
+  [[nodiscard]] double extra_cost(Rank rank, HostId to) const {
+    double sum = 0;
+    for (const Communication::Peer& peer : _problem.communication.peers(rank)) {
+      const HostId there = _placement[index(peer.rank)];
+      sum += _costs.between(peer, to, there) - _costs.between(peer, _placement[index(rank)], there);
+    }
+    return sum;
+  }
+
+  const Problem& _problem;
+  const HostCosts& _costs;
+  std::vector<std::int32_t> _room; ///< by host: free slots; below 0 where too many ranks are
+  std::vector<std::vector<Rank>> _members; ///< by host, at first: ranks that may leave
+  Placement _placement;
+  std::vector<Target> _best;                ///< by rank
+  std::set<std::pair<double, Rank>> _queue; ///< what ranks of one host lose, the least first
+};
+
 } // namespace
 
 HostCosts::Pair middling(const Problem& problem, const HostCosts& costs) {
@@ -151,43 +236,9 @@ Placement random(const Problem& problem, std::uint64_t seed) {
 
 Placement repair(const Problem& problem, const HostCosts& costs,
                  const std::vector<std::int32_t>& slots, Placement placement) {
-  std::vector<std::vector<Rank>> members(slots.size());
-  for (Rank rank = 0; rank < problem.ranks(); ++rank) {
-    HostId& host = placement[index(rank)];
-    if (problem.pinned_to(rank) != no_host) host = problem.pinned_to(rank);
-    members[index(host)].push_back(rank);
-  }
-  const auto room = [&](HostId host) {
-    return slots[index(host)] - static_cast<std::int32_t>(members[index(host)].size());
-  };
-  const auto extra_cost = [&](Rank rank, HostId to) {
-    double sum = 0;
-    for (const Communication::Peer& peer : problem.communication.peers(rank)) {
-      const HostId there = placement[index(peer.rank)];
-      sum += costs.between(peer, to, there) - costs.between(peer, placement[index(rank)], there);
-    }
-    return sum;
-  };
-  for (HostId full = 0; full < problem.network.size(); ++full)
-    while (room(full) < 0) {
-      double least = std::numeric_limits<double>::infinity();
-      Rank leaves = collective::no_rank;
-      HostId target = no_host;
-      for (const Rank rank : members[index(full)]) {
-        if (problem.pinned_to(rank) != no_host) continue;
-        for (HostId to = 0; to < problem.network.size(); ++to)
-          if (room(to) > 0)
-            if (const double extra = extra_cost(rank, to); extra < least) {
-              least = extra;
-              leaves = rank;
-              target = to;
-            }
-      }
-      std::erase(members[index(full)], leaves);
-      members[index(target)].push_back(leaves);
-      placement[index(leaves)] = target;
-    }
-  return placement;
+  for (Rank rank = 0; rank < problem.ranks(); ++rank)
+    if (const HostId host = problem.pinned_to(rank); host != no_host) placement[index(rank)] = host;
+  return Repair(problem, costs, slots, std::move(placement)).run();
 }
 
 std::vector<std::vector<std::int32_t>> choices_of_hosts(const Problem& problem,

@@ -17,7 +17,8 @@ Placement interleave(const Problem& problem);
 Placement random(const Problem& problem, std::uint64_t seed);
 
 /// Makes a placement that keeps capacities and pins from one that may not: of hosts with too many
-/// ranks those leave that lose least. O(ranks × hosts) for each that has to leave.
+/// ranks those leave that lose least. O(peers × hosts) for each rank of such a host, again for
+/// peers on it of each that leaves, and where the host that a rank would go to has filled up.
 /// @param slots by host
 Placement repair(const Problem& problem, const HostCosts& costs,
                  const std::vector<std::int32_t>& slots, Placement placement);

@@ -65,6 +65,26 @@ def test_the_cost_of_a_placement_made_elsewhere() -> None:
         mapping.cost_of(net(), couples(), [0] * 7)
 
 
+def test_a_placement_costs_the_same_however_it_was_found_on_hosts_with_unequal_slots() -> None:
+    four = net()
+    four.hosts = [network.Host(host.name, math.inf, math.inf) for host in four.hosts]
+    for host in range(3):  # The last host, on which no rank may be, is reached much faster.
+        four.bandwidth[host, 3] = four.bandwidth[3, host] = 1e10
+    calls = [mapping.Call(Kind.alltoall, 10**6, 10.0)]
+    slots = [3, 4, 1, 0]
+    found = mapping.place(four, couples(), slots, calls=calls)
+
+    def cost(slots: list[int] | None = None) -> mapping.Cost:
+        return mapping.cost_of(four, couples(), found.placement, calls=calls, slots=slots)
+
+    assert cost(slots) == found.cost
+    assert cost().collectives < found.cost.collectives
+    with pytest.raises(UserError, match="4 slots for 8 ranks"):
+        cost([1] * 4)
+    with pytest.raises(UserError, match="more ranks are placed on it"):
+        cost([0, 4, 4, 0])
+
+
 def test_collectives_are_planned_for_the_usual_placement_too() -> None:
     two_sites = net(4)
     for a, b in ((0, 1), (0, 3), (2, 1), (2, 3)):
@@ -131,6 +151,13 @@ def test_a_matrix_of_no_numbers_is_refused(bad: float) -> None:
         mapping.communication(2, [0], [1], [1], [bad])
 
 
+def test_a_matrix_of_more_than_can_be_sent_is_refused() -> None:
+    with pytest.raises(UserError, match="more than 4611686018427387904 bytes"):
+        mapping.communication(2, [0, 0], [1, 1], [1, 1], [1e308, 1e308])
+    with pytest.raises(UserError, match="more than 4611686018427387904 messages"):
+        mapping.communication(2, [0], [1], [1e19], [1])
+
+
 def test_ranges_of_ranks() -> None:
     assert placement.ranges([0, 1, 2, 5, 7, 8]) == "0-2, 5, 7-8"
 
@@ -173,6 +200,17 @@ def test_place_prints_json_and_chooses_hosts(
     assert document["costs"]["interleave"]["total"] > 0
 
 
+def test_slots_may_be_many_more_than_ranks(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    matrix, net_file = files
+    words = ["place", matrix, "--network", net_file, "-H", "host2:9999999999,host1:9999999999"]
+    assert main([*words, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["costs"]["thalweg"]["total"] == 0
+    assert document["costs"]["block"]["hosts"] == 1
+
+
 @pytest.mark.parametrize(
     ("method", "expected"),
     [("block", [2, 2, 2, 0, 0, 0, 1, 1]), ("interleave", [2, 0, 1, 2, 0, 1, 2, 0])],
@@ -196,6 +234,10 @@ def test_launchers_follow_the_order_of_the_list(
         (["-H", "host0:1,host1:7", "--pin", "0=host0", "--pin", "1=host0"], "list host0:2 with -H"),
         (["-n", "4"], "is of 8 ranks, not of 4"),
         (["--pin", "x"], "must be a rank and its host"),
+        (["--pin", "0="], "must be a rank and its host"),
+        (["--pin", "9" * 5000 + "=host0"], "must be a rank and its host"),
+        (["--pin", "9=host0"], "rank 9 is pinned, but there are only 8 ranks"),
+        (["--pin", "0=nowhere"], "host nowhere is not in the network"),
         (["--migration", "1s"], "needs a run record"),
         (["--pin", "0=host1", "--pin", "0=host2"], "rank 0 is pinned to two hosts"),
         (["--bind", "none.xml"], "topology none.xml: no such file"),

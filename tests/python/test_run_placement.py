@@ -14,6 +14,7 @@ from test_run import launcher  # noqa: F401
 
 from thalweg import (
     inputs,
+    kept_mapping,
     knowledge,
     mapping,
     past_runs,
@@ -27,11 +28,14 @@ from thalweg import (
 )
 from thalweg.caution import Caution
 from thalweg.cli import main
+from thalweg.collective import Kind
 from thalweg.errors import UserError
 from thalweg.hosts import Host
+from thalweg.kept_mapping import Question
 from thalweg.knowledge import Known
 from thalweg.launcher import Launcher
 from thalweg.mapping import Mapping
+from thalweg.matrices import Program
 from thalweg.network import Host as Site
 from thalweg.network import Network
 from thalweg.plans import ESTIMATE, NORMAL
@@ -333,15 +337,112 @@ def test_a_mapping_that_takes_longer_than_ranks_communicate_is_left_out(
     net: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorded_partners("000000", seconds=900.0)
-    monkeypatch.setattr(run_placement, "LEAST_KEPT", -1.0)
+    monkeypatch.setattr(kept_mapping, "LEAST_KEPT", -1.0)
     assert run_placement.choose(net, HOSTS, USUAL, APP)
     (key,) = [key for key in wisdom.load(wisdom.location()) if '"mapping"' in key]
+    wisdom.add(wisdom.location(), key, b"1e6")
+    assert run_placement.choose(net, HOSTS, USUAL, APP), "the placement is kept"
+    wisdom.location().unlink()
     wisdom.add(wisdom.location(), key, b"1e6")
     with pytest.raises(UserError, match=r"^mapping took .* more than the .* that all of a rank's"):
         run_placement.choose(net, HOSTS, USUAL, APP)
     assert json.loads(wisdom.load(wisdom.location())[key]) == 9e5, "it will be tried again"
     larger = ["./app", "--size=200", "in/a.dat"]
     assert run_placement.choose(net, HOSTS, USUAL, larger), "another run may take longer"
+
+
+def count_mappings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Returns a list to which each mapping adds its method."""
+    place = mapping.place
+    methods: list[str] = []
+
+    def counted(*positional: Any, method: str, **named: Any) -> Mapping:
+        methods.append(method)
+        return place(*positional, method=method, **named)
+
+    monkeypatch.setattr(mapping, "place", counted)
+    return methods
+
+
+def test_a_placement_is_kept_while_nothing_changes_that_it_depends_on(
+    net: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    methods = count_mappings(monkeypatch)
+    monkeypatch.setattr(kept_mapping, "LEAST_KEPT", -1.0)
+
+    def chosen(listed: list[Host] = HOSTS) -> Choice:
+        found = run_placement.choose(net, listed, USUAL, APP)
+        assert found
+        return found
+
+    recorded_partners("010000", seconds=200.0)
+    first = chosen()
+    recorded_partners("020000", seconds=100.0)  # sends the same
+    again = chosen()
+    assert len(methods) == 1
+    assert (again.best, again.usual) == (first.best, first.usual)
+    assert again.best.mapping.method == "thalweg" and not again.objection
+    chosen([*HOSTS, Host("west2")])
+    chosen([*HOSTS[:3], Host("east1", 2)])
+    assert len(methods) == 3
+    recorded_partners("030000", seconds=100.0, sizes=[(1000, 10**7)])
+    chosen()
+    assert len(methods) == 4
+    latency = net.latency[0, 1]
+    net.latency[0, 1] = 2 * latency
+    chosen()
+    assert len(methods) == 5
+    net.latency[0, 1] = latency
+    chosen()
+    assert len(methods) == 5
+    for count, damage in enumerate((b"{", b"[]", b'{"placement":[0,0,0,99]}'), 6):
+        for key in [key for key in wisdom.load(wisdom.location()) if '"mapped"' in key]:
+            wisdom.add(wisdom.location(), key, damage)
+        assert chosen().best.hosts and len(methods) == count
+
+
+def test_a_placement_that_is_kept_has_its_planned_collectives(
+    net: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_mapping, "LEAST_KEPT", -1.0)
+    calls = [mapping.Call(Kind.allreduce, 1000, 50.0), mapping.Call(Kind.bcast, 8, 2.0, 1, [1, 2])]
+    sent = mapping.communication(4, [0, 1], [1, 0], [1000] * 2, [1e8] * 2)
+    slots = [int(host.name in USUAL) for host in net.hosts]
+    where = inputs.placement(net, USUAL)
+    asked = Question(net, Program(sent, calls), slots, where, where)
+    made = kept_mapping.place(asked)
+    assert made.planned and made.usual and made.usual.planned
+    monkeypatch.setattr(mapping, "place", None)
+    assert kept_mapping.place(asked) == made
+    other = replace(asked, program=Program(sent, calls[:1]))
+    assert other.key() != asked.key() != replace(asked, method="inter-only").key()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "known", "methods"),
+    [
+        (20.0, None, ["inter-only", "thalweg"]),
+        (1e9, None, ["inter-only"]),  # Not even no communication at all would show.
+        (20.0, 1e9, ["inter-only"]),
+    ],
+)
+def test_blocks_are_compared_only_where_it_may_matter(
+    net: Network,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: float,
+    known: float | None,
+    methods: list[str],
+) -> None:
+    recorded_partners("010000", seconds=seconds, receivers=(2, 2, 1), sizes=[(10**4, 10**6)])
+    listed, usual = [Host(name, 2) for name in USUAL], ["west0"] * 2 + ["east0"] * 2
+    if known:
+        sent = run_placement.known_program(APP, 4, None)
+        assert sent
+        pairs = len(sent.matrix.sender)
+        wisdom.keep_seconds_of_mapping("thalweg", 4, len(listed), pairs, known)
+    counted = count_mappings(monkeypatch)
+    assert planning.choose(net, listed, usual, launcher_of_blocks(monkeypatch), APP, None)
+    assert counted == methods
 
 
 def test_what_gains_nothing_stays_in_the_launchers_order(net: Network, partners: Path) -> None:

@@ -67,6 +67,7 @@ class Setting:
     ) -> None: ...
 
 class Cost:
+    def __init__(self, pairs: float, load: float, collectives: float, migration: float) -> None: ...
     @property
     def pairs(self) -> float: ...
     @property
@@ -79,6 +80,15 @@ class Cost:
     def total(self) -> float: ...
 
 class TrafficSums:
+    def __init__(
+        self,
+        inter_host: float,
+        intra_host: float,
+        inter_site: float,
+        comm_time: float,
+        busiest: float,
+        hosts: int,
+    ) -> None: ...
     @property
     def inter_host(self) -> float: ...
     @property

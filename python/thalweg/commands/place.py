@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,6 +28,7 @@ from thalweg.matrices import Program
 from thalweg.network import Network
 from thalweg.options import Bind, Json, Ranks
 from thalweg.placement import Placed
+from thalweg.printable import short
 
 app = typer.Typer(add_completion=False)
 
@@ -218,11 +220,10 @@ def _network(path: Path, found: Program, given: Path | None) -> Network:
 def _pinned(net: Network, pins: list[str]) -> dict[int, int]:
     pinned: dict[int, int] = {}
     for pin in pins:
-        rank, equals, host = pin.partition("=")
-        if not equals or not rank.isdecimal():
-            raise UserError(f'--pin "{pin}": must be a rank and its host, such as 0=node3')
-        (number,) = inputs.placement(net, [host])
-        if pinned.setdefault(int(rank), number) != number:
+        if not (words := re.fullmatch(r"(\d{1,9})=(.+)", pin)):
+            raise UserError(f'--pin "{short(pin)}": must be a rank and its host, such as 0=node3')
+        rank, (number,) = int(words[1]), inputs.placement(net, [words[2]])
+        if pinned.setdefault(rank, number) != number:
             raise UserError(f"rank {rank} is pinned to two hosts: leave out one --pin")
     return pinned
 

@@ -57,6 +57,32 @@ TEST_CASE("in a ring each round takes the mean of the latencies") {
         doctest::Approx(400 * (3.6 + 0.1 + 2) * ms).epsilon(0.02));
 }
 
+TEST_CASE("chains end where no rank waits for another one any more, however long they are") {
+  const Network net = network::even_network(40, Time(ms), units::Rate(1e9));
+  std::vector<Traffic> chain;
+  Placement in_order{0};
+  for (Rank rank = 1; rank < 40; ++rank) {
+    chain.push_back({rank - 1, rank, 1000, 0});
+    in_order.push_back(rank);
+  }
+  const Problem problem{net, {40, chain}, std::vector<std::int32_t>(40, 1)};
+  const HostCosts costs(problem);
+  CHECK(Chains(problem, costs).time(in_order).value() == doctest::Approx(39 * ms));
+  // Messages that are rarer than others are waited for, too.
+  const Problem other{net, {3, {{0, 1, 1000, 0}, {1, 2, 100, 0}}}, problem.slots};
+  CHECK(Chains(other, HostCosts(other)).time({0, 1, 2}).value() == doctest::Approx(2 * ms));
+}
+
+TEST_CASE("numbers of messages may be means of several runs") {
+  const Network net = network::even_network(2, Time(ms), units::Rate(1e9));
+  for (const double messages : {29. / 3, 1000. / 3, 12.}) {
+    CAPTURE(messages);
+    const Problem problem{net, {2, {{0, 1, messages, 0}, {1, 0, messages, 0}}}, {1, 1}};
+    const HostCosts costs(problem);
+    CHECK(Chains(problem, costs).time({0, 1}).value() == doctest::Approx(messages * ms));
+  }
+}
+
 TEST_CASE("a placement of longer chains isn't better, even if its ranks wait for less") {
   const Network net = network_of_chains();
   const Problem problem{net, pipeline(40), {1, 1, 1, 1}};
