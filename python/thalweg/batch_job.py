@@ -18,12 +18,22 @@ _GRID_ENGINE = "PE_HOSTFILE"
 """Grid Engine's variable with a file whose lines begin with a host and its slots."""
 _SLURM_COUNTS = ("SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE")
 """Variables with the slots of Slurm's hosts, such as "4(x2),2"; the first that is right counts."""
+FLUX_HOSTS = (
+    '-H "$(flux getattr hostlist)" lists its hosts, with a rank each, and the launcher reaches '
+    "them by ssh"
+)
+"""How a program is started on the hosts of a Flux instance, of which Thalweg knows nothing."""
 _COUNT = re.compile(r"([0-9]{1,5})(?:\(x([0-9]{1,5})\))?")
 
 
 def is_inside(environment: Mapping[str, str]) -> bool:
     """Whether this is a batch job, on whose hosts launchers start programs without ssh."""
     return any(map(environment.get, (*_JOBS, *_FILES, _GRID_ENGINE, _SLURM_NODES)))
+
+
+def is_unlisted(environment: Mapping[str, str]) -> bool:
+    """Whether this is a Flux instance, whose hosts listed() doesn't know."""
+    return bool(environment.get("FLUX_URI")) and not is_inside(environment)
 
 
 def listed(environment: Mapping[str, str]) -> list[Host]:

@@ -125,6 +125,7 @@ def _verified(
 ) -> Known:
     """Returns what holds of a network in the cache. Raises probe.OtherHostsError, and
     _MustMeasureError as _known() does."""
+    paths.mark_used(path)
     try:
         net = inputs.network(path)
     except UserError as error:
@@ -182,6 +183,7 @@ def _measure(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Cau
     own = _of_own_names(path)
     with writing(f"network {own}", paths.ANOTHER_CACHE):
         path.replace(own)
+    paths.drop_unused(own.parent)
     return Known(own)
 
 
@@ -200,6 +202,7 @@ def _measure_quickly(
         _complete(raw)
         with writing(f"network {own}", paths.ANOTHER_CACHE):
             raw.replace(own)
+        paths.drop_unused(own.parent)
     finally:
         raw.unlink(missing_ok=True)
     console.note(f"`thalweg probe -o {own}` measures the network fully, for better plans")
@@ -241,6 +244,8 @@ def given(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Cautio
     fits, or hosts have been replaced by others, the network that is known of the hosts (network()).
     The file isn't changed. Raises UserError as network() does.
     """
+    if path.absolute().parent == paths.cache() / "networks":
+        paths.mark_used(path)
     try:
         return _verified_file(path, hosts, launcher, caution)
     except probe.OtherHostsError as error:
@@ -285,6 +290,7 @@ def _verified_file(
     console.note(f"{drift.in_words(off, path)}; planning for a calibrated copy: {INSTEAD}")
     before = _newer(copy, path)
     if before and not drift.misfits(before, found, caution.threshold):
+        paths.mark_used(copy)
         return Known(copy)
     if is_new:
         found = verification.with_others(net, found, off, start, names)
@@ -309,6 +315,7 @@ def _as_forecast(known: Known, net: Network, caution: Caution) -> Known:
         before, suspicion.sure(before, later, caution.threshold), caution.threshold
     ):
         console.note(f"{said} ({copy})")
+        paths.mark_used(copy)
         return Known(copy, known.quick)
     return _calibrated_copy(known, copy, net, expected, caution, said)
 
@@ -348,6 +355,7 @@ def _calibrate(
     with writing(f"network {path}", paths.ANOTHER_CACHE):
         path.parent.mkdir(parents=True, exist_ok=True)
         networks.write(result, path)
+    paths.drop_unused(path.parent)
     console.note(f"{said}: {'; '.join(lines)}")
 
 

@@ -30,7 +30,8 @@ LONGEST = 100_000
 
 _UNBOUND = (
     "Open MPI binds no rank to cores where ranks don't fill one host after the other, in its own "
-    "order; --bind chooses a core for each rank"
+    "order, which in 4.1 begins with this machine if it is listed; list hosts so, or let --bind "
+    "choose a core for each rank"
 )
 
 
@@ -143,6 +144,13 @@ def _too_long(argument: str) -> bool:
     return len(argument.encode()) > LONGEST
 
 
+ANOTHER_ORDER = {
+    "mpich-4": "a newer MPICH (-rankmap) can be told another order",
+    "intel": "with I_MPI_HYDRA_BOOTSTRAP=ssh it can be told another order",
+}
+"""The remedy, by form, where a launcher can be told no other order of the hosts than Slurm's."""
+
+
 def _told_to_open_mpi(hosts: Sequence[Host], file: Path) -> Order:
     if not _too_long(text := _listed(hosts)):
         return Order(["-H", text])
@@ -223,7 +231,7 @@ def as_filled(form: str, hosts: Sequence[Host]) -> list[Host]:
         place = {folded(host.name): at for at, host in enumerate(job)}
         in_job = sorted(hosts, key=lambda host: place.get(folded(host.name), len(place)))
         return sorted(in_job, key=lambda host: not is_this_machine(host.name))
-    if form in ("mpich", "mpich-4") and _starts_by_srun():
+    if _starts_by_srun(form):
         return sorted(hosts, key=lambda host: _in_slurms_order(host.name))
     return list(hosts)
 
@@ -241,14 +249,18 @@ def _in_filled_blocks(
 
 def takes_any_order(form: str) -> bool:
     """Whether a launcher of this form can be told any order of the hosts, here and now."""
-    return form != "mpich-4" or not _starts_by_srun()
+    return form not in ANOTHER_ORDER or not _starts_by_srun(form)
 
 
-def _starts_by_srun() -> bool:
+def _starts_by_srun(form: str) -> bool:
     """Whether Hydra starts its proxies by srun, which numbers hosts in Slurm's order: in a job,
-    unless it is told otherwise."""
+    MPICH's unless it is told otherwise, Intel MPI's if it is told so."""
+    if not os.environ.get("SLURM_JOB_ID"):
+        return False
+    if form == "intel":
+        return os.environ.get("I_MPI_HYDRA_BOOTSTRAP") == "slurm"
     chosen = os.environ.get("HYDRA_LAUNCHER") or os.environ.get("HYDRA_BOOTSTRAP") or "slurm"
-    return chosen == "slurm" and bool(os.environ.get("SLURM_JOB_ID"))
+    return form in ("mpich", "mpich-4") and chosen == "slurm"
 
 
 def _mpich(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
@@ -285,10 +297,20 @@ def _mpich_4(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Ord
     )
 
 
-def _intel(_hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
-    """Keeps the order of a machinefile and knows a host again. From -hosts it drops the slots."""
+def _intel(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
+    """Keeps the order of a machinefile and knows a host again, unless srun starts its proxies. From
+    -hosts it drops the slots."""
     lines = [f"{run.name}:{run.slots}" for run in _runs(placement)]
-    return Order(["-machinefile", str(file)], file=file, content=_lines(lines))
+    is_undone = _starts_by_srun("intel") and not _in_filled_blocks("intel", hosts, placement)
+    return Order(
+        ["-machinefile", str(file)],
+        file=file,
+        content=_lines(lines),
+        remark="Intel MPI that starts by srun fills hosts in Slurm's order, whatever it is told; "
+        f"{ANOTHER_ORDER['intel']}"
+        if is_undone
+        else "",
+    )
 
 
 def _slurm(_hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:

@@ -158,6 +158,11 @@ def at(path: str) -> Launcher:
             "library, or let `thalweg place RUN --write slurm -o FILE` write the host of each rank "
             "and print the srun command that starts them so"
         )
+    if Path(found).name == "flux":
+        raise UserError(
+            f"launcher {path}: programs are started by mpirun or mpiexec, so name that of the MPI "
+            f"library; in a Flux instance {batch_job.FLUX_HOSTS}"
+        )
     if not flavour:
         raise UserError(
             f"launcher {path}: neither of Open MPI, MPICH nor Intel MPI; name the mpirun or "

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,6 @@ from thalweg import record, recording
 from thalweg.errors import UserError
 from thalweg.files import parse_json, read_text
 from thalweg.record import Run
-
-_NUMBER = re.compile(
-    r"(?<![\w.])[-+]?(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
-    r"|\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
-)
-"""A number by itself, with its sign, or digits in a word."""
 
 
 def pattern(words: Sequence[str]) -> list[str]:
@@ -42,8 +35,8 @@ def _general(word: str, *, hidden: bool) -> str:
         return word
     if "/" in value:
         stays = hidden and not os.path.lexists(value)
-        return word if stays else f"{_NUMBER.sub('0', name)}{equals}/"
-    return _NUMBER.sub("0", word)
+        return word if stays else f"{recording.NUMBER.sub('0', name)}{equals}/"
+    return recording.NUMBER.sub("0", word)
 
 
 def find(program: Sequence[str], ranks: int) -> Run | None:

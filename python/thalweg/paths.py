@@ -4,8 +4,10 @@ They are installed beside the Python files, under `bin/` and `lib/`. The environ
 THALWEG_PREFIX names another prefix that `cmake --install` was given.
 """
 
+import contextlib
 import json
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -14,6 +16,9 @@ from thalweg.cache_folder import ANOTHER_CACHE as ANOTHER_CACHE
 from thalweg.cache_folder import cache as cache
 from thalweg.cache_folder import lab as lab
 from thalweg.errors import UserError
+
+UNUSED_DAYS = 60
+"""Days for which a plan, a network or a history stays in the cache though no run takes it."""
 
 
 def package() -> Path:
@@ -54,6 +59,25 @@ def network(hosts: Iterable[str]) -> Path:
 
     key = json.dumps([__version__, [sorted(hosts), lab()]])
     return cache() / "networks" / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.json"
+
+
+def mark_used(path: Path) -> None:
+    """Notes that a file of the cache is used, for drop_unused(). When it was changed stays."""
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        changed = os.fstat(file.fileno()).st_mtime_ns
+        os.utime(file.fileno(), ns=(time.time_ns(), changed))
+
+
+def drop_unused(folder: Path) -> None:
+    """Removes files of a folder of the cache that nothing has used for UNUSED_DAYS, as others may
+    do at the same time."""
+    oldest = time.time() - 86_400 * UNUSED_DAYS
+    with contextlib.suppress(OSError):
+        for path in list(folder.iterdir()):
+            with contextlib.suppress(OSError):
+                status = path.stat()
+                if path.is_file() and max(status.st_atime, status.st_mtime) < oldest:
+                    path.unlink()
 
 
 def _existing(path: Path) -> Path:

@@ -4,10 +4,8 @@
 library comes with it.
 """
 
-import contextlib
 import hashlib
 import math
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -36,8 +34,6 @@ from thalweg.run_placement import Choice
 
 SHORT_PLANNING = 1.0
 """Seconds of planning that every run waits for."""
-PLAN_DAYS = 60
-"""Days for which a plan stays in the cache though no run takes it."""
 
 
 def choose(
@@ -55,8 +51,8 @@ def choose(
     inputs.placement(net, usual)
     if not launch_files.takes_any_order(launcher.form):
         console.note(
-            "the launcher's order stays: in a Slurm job this MPICH fills hosts in Slurm's order; a "
-            "newer one (-rankmap) can be told another"
+            "the launcher's order stays: in a Slurm job this MPI library fills hosts in Slurm's "
+            f"order; {launch_files.ANOTHER_ORDER[launcher.form]}"
         )
         return None
     in_blocks = launcher.form == "mpich-4" and any(host.slots > 1 for host in listed)
@@ -154,17 +150,8 @@ def make_plan(
     if not _has(path, content):  # A cache that can't be written is no reason not to start.
         _make_cache(path, "plan")
         write_file(path, f"plan {path}", content, paths.ANOTHER_CACHE)
-        _drop_unused(path.parent)
+        paths.drop_unused(path.parent)
     return path
-
-
-def _drop_unused(plans: Path) -> None:
-    """Removes plans that no run has taken for PLAN_DAYS, as others may do at the same time."""
-    oldest = time.time() - 86_400 * PLAN_DAYS
-    for path in plans.glob("*.plan"):
-        with contextlib.suppress(OSError):
-            if path.stat().st_mtime < oldest:
-                path.unlink()
 
 
 def _has(path: Path, content: bytes) -> bool:
@@ -174,8 +161,7 @@ def _has(path: Path, content: bytes) -> bool:
     except OSError:
         return False
     if found:
-        with contextlib.suppress(OSError):
-            os.utime(path)
+        paths.mark_used(path)
     return found
 
 

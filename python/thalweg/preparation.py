@@ -171,6 +171,11 @@ def choose_hosts(request: Request, environment: Mapping[str, str] = os.environ) 
         listed = [Host(host.name) for host in hosts.read(Path(file))]
     else:
         listed = batch_job.listed(environment) or [Host("localhost")]
+        if batch_job.is_unlisted(environment):
+            console.note(
+                "this is a Flux instance, whose hosts aren't known: this machine is taken alone; "
+                f"{batch_job.FLUX_HOSTS}"
+            )
     ranks = request.ranks or 0
     if ranks <= sum(host.slots for host in listed):
         return listed

@@ -47,6 +47,14 @@ _INTERPRETER = re.compile(
     r"(?:(?:ba|c|da|k|tc|z)?sh|julia|lua|octave|perl|R|Rscript|ruby|tclsh)[-.\d]*"
 )
 """Names of programs whose first argument that is a file is a script, whatever it is called."""
+_PYTHON = re.compile(r"python[\d.]*")
+NUMBER = re.compile(
+    r"(?<![\w.])[-+]?(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
+    r"|\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
+)
+"""A number by itself, with its sign, or digits in a word."""
+_BREAK = re.compile(r"[\s;&|()<>'\"`=]+")
+"""What separates the words of a command."""
 _CONTAINER = re.compile("apptainer|ch-run|docker|podman|shifter|singularity")
 """Names of programs that start others among files that aren't those of this machine."""
 
@@ -238,19 +246,64 @@ def main_file(words: Sequence[str]) -> str:
 
 def hides_code(words: Sequence[str]) -> bool:
     """Whether it can't be told from here what code runs: that of a container, or of an interpreter
-    without a script."""
-    if _CONTAINER.fullmatch(Path(words[0]).name):
-        return True
-    return _runs_any_file(words[0]) and not main_word(words)
+    without a script, also where another program starts these."""
+    return _hiding(words) is not None
+
+
+def _hiding(words: Sequence[str]) -> int | None:
+    """Returns which word is the program of hides_code(); None if there is none."""
+    for at in sorted({0, main_word(words)}):
+        name = Path(words[at]).name
+        if _CONTAINER.fullmatch(name):
+            return at
+        runs_commands = _runs_any_file(name) or _PYTHON.fullmatch(name)
+        if runs_commands and not main_word(words[at:]):
+            return at
+    return None
 
 
 def _code(words: Sequence[str]) -> str:
     """What tells programs apart: the program's file, and that of main_word(), whatever links lead
-    there; a module by its name."""
+    there; a module by its name; of hidden code what the command line has."""
     at, file = _main(words)
     found = [shutil.which(words[0]) or words[0], *([file] if file else [])]
     files = " ".join(os.path.realpath(each) for each in found)
-    return f"{files} {words[at]}" if at and not file else files
+    code = f"{files} {words[at]}" if at and not file else files
+    hiding = _hiding(words)
+    return code if hiding is None else " ".join([code, *_hidden(whole(words)[hiding + 1 :])])
+
+
+def _hidden(words: Sequence[str]) -> list[str]:
+    """Returns what of a command line may say which hidden code runs: commands, names, and what
+    paths end in if that may be a program; and this folder if any of it depends on that.
+
+    Numbers don't count, as in thalweg.past_runs, nor whether there are files, which a run may make.
+    """
+    found = [name for word in words if (name := _name_of_code(word))]
+    return [*found, _folder()] if any(map(_depends_on_folder, words)) else found
+
+
+def _name_of_code(word: str) -> str:
+    if any(map(str.isspace, word)):
+        return word
+    if word.startswith("-") or "=" in word:
+        return ""
+    path = Path(word)
+    if "/" in word and path.suffix and path.suffix not in _SCRIPTS:
+        return ""
+    return NUMBER.sub("0", path.name)
+
+
+def _depends_on_folder(word: str) -> bool:
+    """Whether a command names a file by a relative path, or a script of this folder; other words
+    only if they begin with dots, since a container has folders of its own."""
+    if not any(map(str.isspace, word)):
+        return word.startswith(("./", "../"))
+    return any(
+        re.match(r"[\w.+][\w.+-]*/", part)
+        or (Path(part).suffix in _SCRIPTS and not part.startswith(("/", "-", "$", "~")))
+        for part in _BREAK.split(word)
+    )
 
 
 def _main(words: Sequence[str]) -> tuple[int, str]:

@@ -214,6 +214,7 @@ def load(hosts: Iterable[str], *, recent: bool = False) -> History:
     """
     names = sorted(set(hosts))
     path = location(names)
+    paths.mark_used(path)
     try:
         with path.open("rb") as file:
             head = file.readline(RECENT)
@@ -277,7 +278,7 @@ def add(hosts: Iterable[str], entry: Entry) -> None:
             size = os.fstat(file.fileno()).st_size
             file.seek(0)
             head = file.readline(RECENT)
-            if _is_cut_off(head, names):
+            if is_new := _is_cut_off(head, names):
                 file.truncate(0)
                 text = _head(names)
             else:
@@ -289,6 +290,8 @@ def add(hosts: Iterable[str], entry: Entry) -> None:
             text += _line(entry, names) + "\n"
             file.write(text.encode())
             file.flush()
+            if is_new:
+                paths.drop_unused(path.parent)
             if size > LARGEST:
                 _drop_half(path)
     except (OSError, UserError) as error:

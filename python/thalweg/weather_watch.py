@@ -70,6 +70,7 @@ def _cached(hosts: Sequence[str]) -> Path:
             f"the network of {', '.join(sorted(hosts)[:4])} isn't known; name its file, or run a "
             "program on these hosts first"
         )
+    paths.mark_used(path)
     return path
 
 

@@ -5,6 +5,9 @@
 #include "units/index.hpp"
 #include "units/mix.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -15,11 +18,17 @@ namespace {
 /// The share of a cost that an exchange has to save: less is rounding.
 constexpr double least_saving = 1e-9;
 
-/// Returns the hosts that may exchange their ranks, by slots.
-std::map<std::int32_t, std::vector<HostId>> exchangeable(const Problem& problem) {
+/// Returns, by host, whether a rank is pinned to it.
+std::vector<char> with_pins(const Problem& problem) {
   std::vector<char> holds(problem.slots.size());
   for (Rank rank = 0; rank < problem.ranks(); ++rank)
     if (const HostId host = problem.pinned_to(rank); host != no_host) holds[index(host)] = 1;
+  return holds;
+}
+
+/// Returns the hosts that may exchange their ranks, by slots.
+std::map<std::int32_t, std::vector<HostId>> exchangeable(const Problem& problem) {
+  const std::vector<char> holds = with_pins(problem);
   std::map<std::int32_t, std::vector<HostId>> classes;
   for (HostId host = 0; host < problem.network.size(); ++host)
     if (problem.slots[index(host)] > 0 && !holds[index(host)])
@@ -70,6 +79,101 @@ Placement with_groups(const Problem& problem, const HostCosts& costs, const Plac
   return total(result) < total(start) ? result : start;
 }
 
+/// Returns the hosts in the order in which they are filled; those without ranks come last.
+std::vector<HostId> filling_order(const Problem& problem, const Placement& placement) {
+  std::vector<HostId> order;
+  std::vector<char> is_listed(problem.slots.size());
+  const auto list = [&](HostId host) {
+    if (is_listed[index(host)] != 0) return;
+    is_listed[index(host)] = 1;
+    order.push_back(host);
+  };
+  for (const HostId host : placement)
+    list(host);
+  for (const HostId host : problem.in_order())
+    list(host);
+  return order;
+}
+
+/// Tries one order of the hosts after another, and stays with what costs less.
+class Reordering {
+public:
+  Reordering(const Problem& problem, const HostCosts& costs, const Placement& start,
+             std::int64_t moves)
+      : _problem(problem), _state(problem, costs, start), _moves(moves),
+        _order(filling_order(problem, start)) {
+    const std::vector<char> holds = with_pins(problem);
+    for (std::size_t place = 0; place < _order.size(); ++place)
+      if (holds[index(_order[place])] == 0) {
+        _places.push_back(place);
+        _hosts.push_back(_order[place]);
+      }
+  }
+
+  Placement run() {
+    const double orders = std::tgamma(static_cast<double>(_hosts.size()) + 1);
+    if (orders * static_cast<double>(_problem.ranks()) <= static_cast<double>(_moves))
+      try_all();
+    else
+      while (change_places()) {
+      }
+    return _state.placement();
+  }
+
+private:
+  void try_all() {
+    std::vector<HostId> hosts = _hosts;
+    std::ranges::sort(hosts);
+    do {
+      try_order(hosts);
+    } while (std::ranges::next_permutation(hosts).found);
+  }
+
+  /// Exchanges any two hosts, and lets either take its place beside the other, where that saves.
+  /// Returns whether anything did.
+  bool change_places() {
+    bool has_changed = false;
+    const auto changed = [&](auto change) {
+      std::vector<HostId> hosts = _hosts;
+      change(hosts.begin());
+      has_changed = try_order(hosts) || has_changed;
+    };
+    for (std::ptrdiff_t b = 1; b < std::ssize(_hosts); ++b)
+      for (std::ptrdiff_t a = 0; a < b && _moves > 0; ++a) {
+        changed([&](auto first) { std::swap(first[a], first[b]); });
+        if (b == a + 1) continue;
+        changed([&](auto first) { std::rotate(first + a, first + a + 1, first + b + 1); });
+        changed([&](auto first) { std::rotate(first + a, first + b, first + b + 1); });
+      }
+    return has_changed;
+  }
+
+  /// Fills the hosts that may change their places in this order, if that costs less. Returns
+  /// whether it does.
+  bool try_order(const std::vector<HostId>& hosts) {
+    for (std::size_t at = 0; at < hosts.size(); ++at)
+      _order[_places[at]] = hosts[at];
+    const Placement filled = block(_problem, _order);
+    std::vector<Move> moved;
+    for (Rank rank = 0; rank < _problem.ranks(); ++rank)
+      if (const HostId to = filled[index(rank)]; to != _state.host(rank))
+        moved.push_back({rank, to});
+    _moves -= static_cast<std::int64_t>(1 + moved.size() + _state.effort(moved));
+    const bool is_better = !moved.empty() && _state.change(moved) < -least_saving * _state.total();
+    if (!is_better) return false;
+    _state.apply(moved);
+    _hosts = hosts;
+    return true;
+  }
+
+  const Problem& _problem;
+  State _state;
+  std::int64_t _moves;
+  std::vector<HostId> _order;       ///< of all hosts, as it was tried last
+  std::vector<std::size_t> _places; ///< in the order, of hosts without pinned ranks
+  std::vector<HostId> _hosts;       ///< at these places, in the best order so far
+};
+
 } // namespace
 
 Placement exchange_groups(const Problem& problem, const HostCosts& costs, const Placement& start,
@@ -118,6 +222,16 @@ Placement swap_groups(const Problem& problem, const HostCosts& costs, const Plac
   }
   state.recompute();
   return state.total() < State(problem, costs, start).total() ? state.placement() : start;
+}
+
+Placement reorder_groups(const Problem& problem, const HostCosts& costs, const Placement& start,
+                         std::int64_t moves) {
+  if (exchangeable(problem).size() < 2) return start;
+  Placement found = Reordering(problem, costs, start, moves).run();
+  const auto total = [&](const Placement& placement) {
+    return State(problem, costs, placement).total();
+  };
+  return total(found) < total(start) ? found : start;
 }
 
 Placement shuffle_groups(const Problem& problem, const Placement& start, std::uint64_t seed) {

@@ -21,6 +21,15 @@ Placement bisect_groups(const Problem& problem, const HostCosts& costs, const Pl
 Placement swap_groups(const Problem& problem, const HostCosts& costs, const Placement& start,
                       std::int64_t moves);
 
+/// Fills hosts in another order, so that those with more or fewer slots have ranks after which the
+/// others follow: in the order of least cost where the moves suffice for all orders, else in what
+/// changing the places of two hosts finds. Hosts of pinned ranks keep their place. Returns the
+/// start unless the result costs less, or if equal slots make exchanges of groups as good.
+/// @param start groups of successive ranks
+/// @param moves as of swap_groups()
+Placement reorder_groups(const Problem& problem, const HostCosts& costs, const Placement& start,
+                         std::int64_t moves);
+
 /// Draws which host each group goes to, in the same manner.
 Placement shuffle_groups(const Problem& problem, const Placement& start, std::uint64_t seed);
 

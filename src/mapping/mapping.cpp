@@ -73,13 +73,14 @@ Placement intra_only(const Problem& problem, const std::vector<std::int32_t>& sl
 }
 
 /// Keeps successive ranks together, as `block` does, and optimises which of these groups is on
-/// which host.
+/// which host, and in which order hosts of different slots are filled.
 Placement inter_only(const Problem& problem, const HostCosts& costs, const RefineOptions& search) {
   const Placement groups = block(problem);
   Placement found = exchange_groups(problem, costs, bisect_groups(problem, costs, groups),
                                     part(search, shares.inter));
-  if (problem.calls.empty()) return found;
-  return swap_groups(problem, costs, found, part(search, shares.inter).moves);
+  const std::int64_t moves = part(search, shares.inter).moves;
+  if (!problem.calls.empty()) found = swap_groups(problem, costs, found, moves);
+  return reorder_groups(problem, costs, found, moves);
 }
 
 RefineOptions search_options(const Problem& problem, const MapOptions& options) {

@@ -18,7 +18,8 @@ enum class Method : std::uint8_t {
   interleave, ///< deals the ranks out, one to each host in turn
   random,     ///< any slot for any rank
   intra_only, ///< little traffic between hosts, which are taken as equally far from each other
-  inter_only, ///< groups of successive ranks; which group goes to which host is optimised
+  inter_only, ///< groups of successive ranks; which host has which group, and the order in which
+              ///< hosts of different slots are filled, are optimised
   scotch,     ///< Scotch alone, made to fit
 };
 constexpr auto names_of(Method /*method*/) {

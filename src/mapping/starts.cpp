@@ -34,10 +34,10 @@ struct Unpinned {
   Placement placement;
 };
 
-std::vector<HostId> host_after_host(const Problem& problem,
+std::vector<HostId> host_after_host(const std::vector<HostId>& order,
                                     const std::vector<std::int32_t>& slots) {
   std::vector<HostId> hosts;
-  for (const HostId host : problem.in_order())
+  for (const HostId host : order)
     hosts.insert(hosts.end(), index(slots[index(host)]), host);
   return hosts;
 }
@@ -205,9 +205,11 @@ double distance(const Problem& problem, const HostCosts& costs, HostId a, HostId
   return 0.5 * (messages * (out.message + back.message) + bytes * (out.byte + back.byte));
 }
 
-Placement block(const Problem& problem) {
+Placement block(const Problem& problem) { return block(problem, problem.in_order()); }
+
+Placement block(const Problem& problem, const std::vector<HostId>& order) {
   Unpinned rest(problem);
-  return rest.fill(host_after_host(problem, rest.left));
+  return rest.fill(host_after_host(order, rest.left));
 }
 
 Placement interleave(const Problem& problem) {
@@ -226,7 +228,7 @@ Placement interleave(const Problem& problem) {
 
 Placement random(const Problem& problem, std::uint64_t seed) {
   Unpinned rest(problem);
-  std::vector<HostId> hosts = host_after_host(problem, rest.left);
+  std::vector<HostId> hosts = host_after_host(problem.in_order(), rest.left);
   for (std::size_t left = hosts.size(); left > 1; --left) {
     seed += mix_step;
     std::swap(hosts[left - 1], hosts[mix(seed) % left]);

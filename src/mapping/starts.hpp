@@ -11,6 +11,9 @@ namespace thalweg::mapping {
 
 /// Fills the slots of one host after the other, as most launchers do: CloudMap's RoundRobin.
 Placement block(const Problem& problem);
+/// Does the same in another order of the hosts.
+/// @param order all hosts that have slots
+Placement block(const Problem& problem, const std::vector<HostId>& order);
 /// Deals the ranks out, one to each host in turn: CloudMap's baseline.
 Placement interleave(const Problem& problem);
 /// Draws a slot for each rank.

@@ -1,5 +1,6 @@
 """The network that a run starts from: used as it is, verified, calibrated or measured anew."""
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from four_hosts import NAMES, network
 
 from thalweg import host_names, knowledge, paths, probe, sampling, weather
 from thalweg import network as networks
-from thalweg.caution import USUAL, Caution, check_threshold
+from thalweg.caution import USUAL, Caution, Start, check_threshold
 from thalweg.errors import UserError
 from thalweg.files import locked
 from thalweg.hosts import Host
@@ -96,6 +97,28 @@ def test_a_network_that_is_fresh_is_used_as_it_is(sampler: Sampler) -> None:
     before = path.read_bytes()
     assert knowledge.network(HOSTS, LAUNCHER) == knowledge.Known(path)
     assert (sampler.asked, path.read_bytes()) == ([], before)
+
+
+@pytest.mark.parametrize("start", ["quick", "full"])
+def test_networks_that_no_run_takes_any_more_are_dropped(
+    prober: list[Path], sampler: Sampler, start: Start
+) -> None:
+    net = network()
+    net.measured_at = now_text()
+    used = keep(net)
+    unused = [used.with_name(name) for name in ("0.json", "0.json.lock", "0.1f.json")]
+    long_ago = time.time() - 86_400 * (paths.UNUSED_DAYS + 1)
+    for path in (used, *unused):
+        path.touch()
+        os.utime(path, (long_ago, long_ago))
+    knowledge.network(HOSTS, LAUNCHER)
+    assert used.stat().st_mtime == pytest.approx(long_ago)  # copies of it must be younger
+    assert not prober and all(path.exists() for path in unused)
+    others = [Host(f"{name}x") for name in NAMES]
+    sampler.truth.hosts = [networks.Host(host.name, 1e9, 1e9) for host in others]
+    found = knowledge.network(others, LAUNCHER, Caution(start=start)).network
+    assert prober and found.is_file() and used.is_file()
+    assert not any(path.exists() for path in unused)
 
 
 def test_an_old_network_that_fits_is_verified_once(sampler: Sampler) -> None:

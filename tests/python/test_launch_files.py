@@ -89,6 +89,24 @@ def test_open_mpi_4_begins_with_this_machine_unless_each_rank_is_named() -> None
     assert order("openmpi-4", hosts, ["a"], FILE).options == ["-H", "a:1"]
 
 
+@pytest.mark.parametrize("chosen", ["slurm", "ssh", None])
+def test_intel_mpi_that_starts_by_srun_keeps_slurms_order(
+    monkeypatch: pytest.MonkeyPatch, chosen: str | None
+) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "1")
+    monkeypatch.delenv("I_MPI_HYDRA_BOOTSTRAP", raising=False)
+    if chosen:
+        monkeypatch.setenv("I_MPI_HYDRA_BOOTSTRAP", chosen)
+    is_bound_to_it = chosen == "slurm"
+    assert launch_files.takes_any_order("intel") != is_bound_to_it
+    others = launch_files.as_filled("intel", [Host("b"), Host("a")])
+    assert [host.name for host in others] == (["a", "b"] if is_bound_to_it else ["b", "a"])
+    assert not order("intel", HOSTS, ["a", "a", "b"], FILE).remark
+    for placement in (BLOCKS, MIXED):
+        said = order("intel", HOSTS, placement, FILE).remark
+        assert ("I_MPI_HYDRA_BOOTSTRAP=ssh" in said) == is_bound_to_it
+
+
 def test_a_policy_of_binding_is_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRTE_MCA_hwloc_default_binding_policy", "core")
     assert "--bind-to" not in order("openmpi", HOSTS, MIXED, FILE).options

@@ -148,6 +148,13 @@ def test_who_names_srun_is_told_how_it_places_ranks(tmp_path: Path, name: str) -
         launcher.at(str(srun))
 
 
+def test_who_names_flux_is_told_how_programs_are_started(tmp_path: Path) -> None:
+    flux = fake(tmp_path, "flux", "commands: 0.60.0")
+    message = rf"launcher {flux}: .*mpirun or mpiexec.*-H \"\$\(flux getattr hostlist\)\""
+    with pytest.raises(UserError, match=message):
+        launcher.at(str(flux))
+
+
 def test_programs_that_do_not_tell_their_library(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"program \./none: no such program"):
         launcher.of_program(["./none"])

@@ -1,6 +1,7 @@
 """Which earlier run stands for the one to come."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,11 @@ def test_what_a_program_starts_is_part_of_its_pattern(tmp_path: Path) -> None:
         (["bash", "-c", "./solver_a 10"], ["bash", "-c", "./solver_b 10"], False),
         (["env", "bash", "-c", "in/a b"], ["env", "bash", "-c", "in/c b"], False),
         (["apptainer", "exec", "/i/a", "/i/solver"], ["apptainer", "exec", "/i/a", "/i/b"], False),
+        (
+            ["env", "podman", "exec", "/i/a", "/i/x"],
+            ["env", "podman", "exec", "/i/a", "/i/y"],
+            False,
+        ),
         (["apptainer", "exec", "/i/a", "--n=3"], ["apptainer", "exec", "/i/a", "--n=4"], True),
         (["bash", "./job_a", "in/a.dat"], ["bash", "./job_a", "out/b.dat"], True),
         (["python3", "-m", "step1", "in/a"], ["python3", "-m", "step2", "in/a"], False),
@@ -74,8 +80,10 @@ def test_another_programs_record_does_not_stand_for_a_wrapped_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
-    for name in ("job_a", "job_b"):
-        Path(name).touch(mode=0o644)
+    Path("bin").mkdir()
+    for name, mode in (("job_a", 0o644), ("job_b", 0o644), ("bin/podman", 0o755)):
+        Path(name).touch(mode=mode)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     recorded("010000", recording.whole(words))
     assert past_runs.find(words, 2)
     assert (past_runs.find(other, 2) is not None) == alike
@@ -83,7 +91,14 @@ def test_another_programs_record_does_not_stand_for_a_wrapped_one(
 
 @pytest.mark.parametrize(
     "words",
-    [["bash", "run.sh", "1"], ["bash", "run", "1"], ["env", "FOO=1", "./solver"], ["./solver"]],
+    [
+        ["bash", "run.sh", "1"],
+        ["bash", "run", "1"],
+        ["env", "FOO=1", "./solver"],
+        ["./solver"],
+        ["bash", "-c", "exec ./solver 1"],
+        ["env", "FOO=1", "sh", "-c", "exec python3 run.py"],
+    ],
 )
 def test_programs_of_different_folders_differ_however_they_are_started(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

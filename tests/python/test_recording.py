@@ -135,8 +135,8 @@ def test_records_of_runs_that_go_on_stay_until_they_are_old(
         (["-m", "pkg", "a"], "pkg", ["-m", "pkg", "a"]),
         (["-um", "pkg", "a"], "pkg", ["-um", "pkg", "a"]),
         (["-mpkg", "a"], "-mpkg", ["-mpkg", "a"]),
-        (["-c", "import pkg", "a"], None, ["-c", "import pkg", "a"]),
-        (["-", "a"], None, ["-", "a"]),
+        (["-c", "import pkg", "a"], "import pkg a", ["-c", "import pkg", "a"]),
+        (["-", "a"], "a", ["-", "a"]),
         ([], None, []),
     ],
 )
@@ -176,6 +176,12 @@ def test_a_program_is_recorded_by_the_whole_paths_of_its_files(
         (["env", "./a"], ["env", "./b"]),
         (["env", "bash", "a.sh"], ["env", "bash", "b.sh"]),
         (["python3", "-m", "a"], ["python3", "-m", "b"]),
+        (["python3", "-c", "import a"], ["python3", "-c", "import b"]),
+        (["bash", "-c", "exec a 1"], ["bash", "-c", "exec b 1"]),
+        (["env", "X=1", "sh", "-c", "exec a"], ["env", "X=1", "sh", "-c", "exec b"]),
+        (["apptainer", "exec", "i.sif", "a", "1"], ["apptainer", "exec", "i.sif", "b", "1"]),
+        (["docker", "run", "i", "/opt/a"], ["docker", "run", "i", "/opt/b"]),
+        (["env", "podman", "run", "i", "/opt/a.py"], ["env", "podman", "run", "i", "/opt/b.py"]),
     ],
 )
 def test_wrapped_programs_do_not_remove_each_others_records(
@@ -183,8 +189,10 @@ def test_wrapped_programs_do_not_remove_each_others_records(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    for name in ("a", "b", "a.sh", "b.sh"):
+    Path("bin").mkdir()
+    for name in ("a", "b", "a.sh", "b.sh", "bin/podman"):
         Path(name).touch(mode=0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     found = []
     for number, program in enumerate([words, *[other] * (recording.KEPT + 1)]):
         made = recording.usual(program, ["a", "b"])
@@ -193,6 +201,37 @@ def test_wrapped_programs_do_not_remove_each_others_records(
         found.append(made.rename(made.with_name(f"20000101T00000{number}-1")))
     assert [folder.exists() for folder in found[:3]] == [True, False, True]
     assert recording.of_program(words) == found[:1]
+
+
+@pytest.mark.parametrize(
+    ("words", "depends"),
+    [
+        (["bash", "-c", "cd x && ./a 1"], True),
+        (["env", "X=1", "sh", "-c", "exec python3 a.py"], True),
+        (["apptainer", "exec", "i.sif", "./a"], True),
+        (["bash", "-c", "exec a 1"], False),
+        (["bash", "-c", "exec /opt/a 1"], False),
+        (["apptainer", "exec", "i.sif", "a", "in/a.dat"], False),
+    ],
+)
+def test_hidden_code_of_another_folder_is_another_program(
+    words: list[str], *, depends: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/apptainer").touch(mode=0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    found = []
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        found.append(recording.identity(words)[0])
+    assert (found[0] != found[1]) == depends
+
+
+def test_numbers_and_data_of_hidden_code_make_no_other_program() -> None:
+    first = recording.identity(["docker", "run", "i", "a", "-n", "10", "in/a.dat"])
+    second = recording.identity(["docker", "run", "i", "a", "-n", "1.5e3", "out/b.dat"])
+    assert first[0] == second[0] and first != second
 
 
 def test_no_record_leaves_none(recorder: Path, tmp_path: Path) -> None:

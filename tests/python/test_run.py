@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from thalweg import network as networks
-from thalweg import planner, planning, preparation, races, run_summary
+from thalweg import paths, planner, planning, preparation, races, run_summary
 from thalweg.cli import main
 from thalweg.commands import run
 from thalweg.errors import UserError
@@ -277,7 +277,7 @@ def test_plans_that_no_run_takes_any_more_are_dropped(
     used = planning.make_plan(net, names, "openmpi")
     unused = used.with_name("0.plan")
     unused.write_bytes(b"")
-    long_ago = time.time() - 86_400 * (planning.PLAN_DAYS + 1)
+    long_ago = time.time() - 86_400 * (paths.UNUSED_DAYS + 1)
     for path in (used, unused):
         os.utime(path, (long_ago, long_ago))
     assert planning.make_plan(net, names, "openmpi") == used
@@ -421,6 +421,18 @@ def test_a_matrix_is_checked_also_where_there_is_nothing_to_place(
     words = ["run", "-n", "2", "-H", "a:2", "--launcher", str(launcher), "--matrix", str(matrix)]
     assert main([*words, "./app"]) == 2
     assert "is of 3 ranks, but the run has 2" in capfd.readouterr().err
+
+
+def test_the_hosts_of_a_flux_instance_are_to_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    flux = {"FLUX_URI": "local:///tmp/flux-1/local-0"}
+
+    def said(request: Request, **more: str) -> bool:
+        preparation.choose_hosts(request, flux | more)
+        return '-H "$(flux getattr hostlist)"' in " ".join(capsys.readouterr().err.split())
+
+    assert said(Request(ranks=2))
+    assert not said(Request(hosts="a,b"))
+    assert not said(Request(), SLURM_JOB_ID="1", SLURM_JOB_NODELIST="n[1-2]")
 
 
 def test_hosts_come_from_the_user_or_the_job(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from thalweg import (
     inputs,
     kept_mapping,
     knowledge,
+    launch_files,
     mapping,
     past_runs,
     paths,
@@ -158,6 +159,20 @@ def test_ranks_stay_in_blocks_where_the_launcher_needs_that(net: Network, tmp_pa
     hosts = choice.best.hosts
     changes = sum(a != b for a, b in pairwise(hosts))
     assert changes == len(set(hosts)) - 1
+
+
+def test_hosts_of_different_slots_are_filled_in_another_order(net: Network, tmp_path: Path) -> None:
+    matrix = tmp_path / "first.csv"
+    pairs = [(0, 1), (0, 2), (0, 3), (4, 5)]
+    rows = [f"{a},{b},100,1e8\n{b},{a},100,1e8" for a, b in pairs]
+    matrix.write_text("\n".join(["from,to,messages,bytes", *rows]))
+    listed = [Host("west0", 1), Host("east0", 2), Host("west1", 3)]
+    usual = ["west0"] + ["east0"] * 2 + ["west1"] * 3
+    choice = run_placement.choose(net, listed, usual, APP, matrix, in_blocks=True)
+    assert choice and not choice.objection
+    assert list(choice.best.hosts) == ["west0"] + ["west1"] * 3 + ["east0"] * 2
+    told = launch_files.order("mpich-4", listed, choice.best.hosts, tmp_path / "hosts")
+    assert list(told.options) == ["-hosts", "west0:1,west1:3,east0:2"]
 
 
 HALVES = "from,to,messages,bytes\n0,2,100,1e7\n1,3,100,1e7\n0,1,10,1000\n"

@@ -2,6 +2,8 @@
 
 import json
 import math
+import os
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,7 +13,7 @@ import pytest
 from four_hosts import NAMES, network
 
 from thalweg import network as networks
-from thalweg import weather, weather_text
+from thalweg import paths, weather, weather_text
 from thalweg.cli import main
 from thalweg.weather import Entry
 
@@ -41,6 +43,19 @@ def test_what_is_added_is_read() -> None:
     assert found.series("bandwidth", ("a", "b")).times == [5, 7]
     assert found.series("ratio", ("c", "a")).values == [1.5]
     assert weather.load(["a", "b"]).entries == []
+
+
+def test_histories_that_nobody_reads_any_more_are_dropped() -> None:
+    long_ago = time.time() - 86_400 * (paths.UNUSED_DAYS + 1)
+    known = [["a", "b"], ["a", "c"], ["b", "c"]]
+    for hosts in known:
+        weather.add(hosts, entry(7))
+        os.utime(weather.location(hosts), (long_ago, long_ago))
+    weather.load(known[0])  # reading is use, too
+    weather.add(known[1], entry(8))
+    weather.add(["b", "d"], entry(7))
+    assert [weather.location(hosts).exists() for hosts in known] == [True, True, False]
+    assert weather.location(["b", "d"]).exists()
 
 
 def test_inferred_pairs_are_not_kept() -> None:

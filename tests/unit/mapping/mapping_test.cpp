@@ -6,6 +6,7 @@
 #include "unit/error_of.hpp"
 #include "unit/share.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <limits>
 #include <set>
@@ -207,6 +208,49 @@ TEST_CASE("inter-only sees what collectives cost") {
   CHECK(found[0] / 2 == found[4] / 2);
   CHECK(found[2] / 2 == found[6] / 2);
   CHECK(cost(problem, place(problem)).total() <= cost(problem, found).total());
+}
+
+TEST_CASE("inter-only fills hosts of different slots in the order of least cost") {
+  for (std::uint64_t seed = 0; seed < share_of(12U, 4); ++seed) {
+    CAPTURE(seed);
+    Draw draw(seed);
+    const Network net = testing::uneven_network(4, draw);
+    const Rank ranks = 9 + draw.below(2);
+    Problem problem{net, {ranks, testing::random_traffic(ranks, 3 * ranks, draw)}, {2, 1, 4, 3}};
+    if (seed % 2 == 1) problem.calls = testing::some_calls(ranks, draw);
+    problem.pinned.assign(index(ranks), no_host);
+    problem.pinned[0] = 0;
+    std::vector<HostId> others = {1, 2, 3};
+    double least = std::numeric_limits<double>::infinity();
+    do {
+      const Placement filled = block(problem, {0, others[0], others[1], others[2]});
+      least = std::min(least, cost(problem, filled).total().value());
+    } while (std::ranges::next_permutation(others).found);
+    const Placement found = place(problem, {Method::inter_only, seed});
+    check(problem, found);
+    CHECK(cost(problem, found).total().value() == doctest::Approx(least).epsilon(1e-8));
+  }
+}
+
+TEST_CASE("inter-only keeps blocks together on many hosts of different slots") {
+  for (std::uint64_t seed = 0; seed < share_of(6U, 2); ++seed) {
+    CAPTURE(seed);
+    Draw draw(seed);
+    const HostId hosts = 12;
+    const Network net = testing::uneven_network(hosts, draw);
+    const Rank ranks = 70;
+    Problem problem{net, {ranks, testing::random_traffic(ranks, 3 * ranks, draw)}, {}};
+    for (HostId host = 0; host < hosts; ++host)
+      problem.slots.push_back(1 + host);
+    problem.pinned.assign(index(ranks), no_host);
+    problem.pinned[0] = 0;
+    const Placement found = place(problem, {Method::inter_only, seed});
+    check(problem, found);
+    CHECK(cost(problem, found).total() < cost(problem, block(problem)).total());
+    std::set<HostId> filled;
+    for (std::size_t rank = 0; rank < found.size(); ++rank)
+      if (rank == 0 || found[rank] != found[rank - 1]) CHECK(filled.insert(found[rank]).second);
+  }
 }
 
 TEST_CASE("intra-only knows who talks to whom, and not how far hosts are from each other") {
