@@ -10,15 +10,18 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from thalweg import network as networks
 from thalweg.caution import THRESHOLD
 from thalweg.network import Network
 from thalweg.units import factor_to_text
 from thalweg.weather import Entry, History, Pair, Quantity
+
+if TYPE_CHECKING:
+    import numpy as np
+
+# numpy is imported where something is calibrated: a run whose network fits starts without it.
 
 QUICKEST = 1e-4
 """Seconds: differences of latency smaller than this don't count, since plans don't depend on it."""
@@ -47,11 +50,11 @@ def misfits(net: Network, found: Entry, threshold: float = THRESHOLD) -> list[Mi
     quantities: Sequence[Quantity] = ("latency", "bandwidth")
     for quantity in quantities:
         values: Mapping[Pair, float] = getattr(found, quantity)
-        matrix = getattr(net, quantity)
+        between = getattr(net, f"{quantity}_between")
         for (a, b), value in values.items():
             if a not in place or b not in place:
                 continue
-            expected = float(matrix[place[a], place[b]])
+            expected = between(place[a], place[b])
             if not (math.isfinite(expected) and expected > 0):
                 continue
             if quantity == "latency" and abs(value - expected) < QUICKEST:
@@ -106,6 +109,8 @@ def causes(net: Network, found: Entry, quantity: Quantity, threshold: float) -> 
     A port or a trunk is one if at least two pairs through it were measured, none of them fits, and
     all are off alike. What explains most is taken first; what remains are pairs.
     """
+    import numpy as np
+
     place = {host.name: at for at, host in enumerate(net.hosts)}
     values: Mapping[Pair, float] = getattr(found, quantity)
     measured = {(place[a], place[b]) for a, b in values if a in place and b in place}
@@ -223,6 +228,8 @@ def _scales(hosts: int, of: Iterable[Cause], quantity: Quantity) -> "np.ndarray[
 
     A flow that passes two ports or trunks gets what the scarcer one leaves; latencies add up.
     """
+    import numpy as np
+
     scales = np.ones((hosts, hosts))
     for cause in sorted(of, key=lambda cause: -cause.factor):  # worse ones last
         inside = np.ix_(list(cause.senders), list(cause.receivers))
@@ -238,6 +245,8 @@ def _scales(hosts: int, of: Iterable[Cause], quantity: Quantity) -> "np.ndarray[
 
 def _set_capacities(result: Network, net: Network, factors: Mapping[str, float]) -> None:
     """Sets ports and trunks: as before times their factor, and at least a flow's rate."""
+    import numpy as np
+
     rate = np.array(result.bandwidth, dtype=float)
     np.fill_diagonal(rate, 0)
 

@@ -13,8 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from thalweg import (
     console,
@@ -35,8 +34,10 @@ from thalweg.files import locked, writing
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.network import Network
-from thalweg.record import Run
 from thalweg.weather import Entry
+
+if TYPE_CHECKING:
+    from thalweg.record import Run
 
 QUICK = 0.5
 """Seconds of the network's own time that the measurement of hosts never seen may take."""
@@ -220,6 +221,8 @@ def _complete(path: Path) -> None:
     A host whose capacity isn't known gets that of its fastest flow.
     Without any, plans would send to everybody at once and believe that it takes no longer.
     """
+    import numpy as np
+
     net = networks.read(path)
     rate = np.array(net.bandwidth, dtype=float)
     np.fill_diagonal(rate, 0)
@@ -359,7 +362,7 @@ def _calibrate(
     console.note(f"{said}: {'; '.join(lines)}")
 
 
-def learn(run: Run, hosts: Iterable[str]) -> None:
+def learn(run: "Run", hosts: Iterable[str]) -> None:
     """Adds a run record to the weather of its hosts, whatever they are called."""
     names = list(dict.fromkeys(hosts))
     found = host_names.matches(run.hosts, names)

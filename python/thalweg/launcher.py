@@ -1,19 +1,23 @@
 """Launches MPI programs: finds a program's MPI library and its launcher, and makes the command line
 that starts it on given hosts."""
 
+import contextlib
 import errno
+import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from thalweg import batch_job
+from thalweg.cache_folder import cache
 from thalweg.errors import UserError
+from thalweg.files import write_whole
 from thalweg.hosts import is_this_machine
 from thalweg.launch_files import Order
 
@@ -35,6 +39,10 @@ _MPI4PY = (
     "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; import re\n"
     "print(*(line.split()[-1] for line in open('/proc/self/maps') if re.search(r'/libmpi', line)))"
 )
+_ANSWERS = "launchers.json"
+"""The file in the cache with what launchers answered."""
+MOST_ANSWERS = 32
+"""Most answers that are kept, the latest."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,8 @@ class Launcher:
             return "openmpi-4" if self._release < 5 else "openmpi"
         if self._is_intel:
             return "intel"
-        return "mpich" if "-rankmap" in _output([str(self.path), "--help"]) else "mpich-4"
+        said = _said(str(self.path), "--help", lambda said: "-hosts" in said)
+        return "mpich" if "-rankmap" in said else "mpich-4"
 
     @property
     def _release(self) -> int:
@@ -150,7 +159,7 @@ def at(path: str) -> Launcher:
         raise UserError(
             f"launcher {path}: no such program; name the mpirun or mpiexec of an MPI library"
         )
-    said = _output([found, "--version"])
+    said = _said(found, "--version", lambda said: identify(said)[0])
     flavour, version = identify(said)
     if Path(found).name == "srun" or said.startswith("slurm "):
         raise UserError(
@@ -212,7 +221,7 @@ def find(flavour: str, libmpi: Path | None = None) -> Launcher:
     for candidate in [*beside, *names]:
         if not (found := shutil.which(candidate)):
             continue
-        its_flavour, version = identify(_output([found, "--version"]))
+        its_flavour, version = _version_of(found)
         if its_flavour == flavour:
             return Launcher(Path(found), flavour, version)
     raise UserError(
@@ -228,7 +237,7 @@ def default() -> Launcher:
     """
     for name in ("mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.mpich", "mpiexec.hydra"):
         if found := shutil.which(name):
-            flavour, version = identify(_output([found, "--version"]))
+            flavour, version = _version_of(found)
             if flavour:
                 return Launcher(Path(found), flavour, version)
     raise UserError("no MPI launcher on the PATH; install Open MPI or MPICH, or use --launcher")
@@ -292,6 +301,51 @@ def _library_of_python(path: Path) -> Path | None:
         if found_name := _LIBMPI.match(Path(loaded).name):
             return Path(loaded).with_name(found_name[0])
     return None
+
+
+def _said(path: str, option: str, mark: Callable[[str], object]) -> str:
+    """Returns what a launcher prints for an option, from the cache if this very file was asked
+    before, which saves its start. `mark`: true of an answer that may be kept.
+
+    A script is asked each time, since what it starts may become another.
+    """
+    key = _key(path, option)
+    kept = _answers() if key else {}
+    if key in kept:
+        return kept[key]
+    said = _output([path, option])
+    if key and mark(said):
+        latest = list((kept | {key: said}).items())[-MOST_ANSWERS:]
+        with contextlib.suppress(OSError, UserError):  # The next run asks again.
+            file = cache() / _ANSWERS
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(file, json.dumps(dict(latest), indent=0) + "\n")
+    return said
+
+
+def _version_of(path: str) -> tuple[str, str]:
+    """Returns flavour and version of a launcher; empty if it is none that is known."""
+    return identify(_said(path, "--version", lambda said: identify(said)[0]))
+
+
+def _key(path: str, option: str) -> str:
+    """What an answer is kept by: the file with its time and size; empty if it is no binary."""
+    try:
+        with Path(path).open("rb") as file:
+            if file.read(4) != b"\x7fELF":
+                return ""
+            found = os.fstat(file.fileno())
+    except OSError:  # it may be executed only
+        return ""
+    return f"{path} {option} {found.st_dev} {found.st_ino} {found.st_size} {found.st_mtime_ns}"
+
+
+def _answers() -> dict[str, str]:
+    """Returns what launchers answered, by _key(); nothing if the file can't be read."""
+    with contextlib.suppress(OSError, ValueError, AttributeError, RecursionError, UserError):
+        found = json.loads((cache() / _ANSWERS).read_text()).items()
+        return {key: said for key, said in found if isinstance(said, str)}
+    return {}
 
 
 def _output(command: Sequence[str]) -> str:

@@ -4,12 +4,14 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from thalweg import record, recording
+from thalweg import recording
 from thalweg.errors import UserError
 from thalweg.files import parse_json, read_text
-from thalweg.record import Run
+
+if TYPE_CHECKING:
+    from thalweg.record import Run
 
 
 def pattern(words: Sequence[str]) -> list[str]:
@@ -39,7 +41,7 @@ def _general(word: str, *, hidden: bool) -> str:
     return recording.NUMBER.sub("0", word)
 
 
-def find(program: Sequence[str], ranks: int) -> Run | None:
+def find(program: Sequence[str], ranks: int) -> "Run | None":
     """Returns the latest record in the cache of a run of the program that went well, on as many
     ranks: with the same arguments, else with arguments of the same pattern. None if there is none.
 
@@ -53,14 +55,14 @@ def find(program: Sequence[str], ranks: int) -> Run | None:
     return next(_read(alike), None)
 
 
-def same(program: Sequence[str], ranks: int) -> Iterator[Run]:
+def same(program: Sequence[str], ranks: int) -> "Iterator[Run]":
     """Returns all such records of runs with the same arguments, the latest first."""
     wanted = recording.arguments(recording.whole(program))
     found = _usable(program, ranks)
     return _read(folder for folder, words in found if recording.arguments(words) == wanted)
 
 
-def is_like(run: Run, program: Sequence[str]) -> bool:
+def is_like(run: "Run", program: Sequence[str]) -> bool:
     """Whether a run, of any record, was one of the same program, by its name, with the same
     arguments."""
     words = run.description.get("launch", {}).get("program")
@@ -85,8 +87,10 @@ def same_name(program: Sequence[str], other: Sequence[str]) -> bool:
     return first.name == second.name and (same_program or not by_chance)
 
 
-def _read(folders: Iterable[Path]) -> Iterator[Run]:
+def _read(folders: Iterable[Path]) -> "Iterator[Run]":
     for folder in folders:
+        from thalweg import record  # with numpy, which a program without records doesn't wait for
+
         with contextlib.suppress(UserError):
             run = record.read(folder)
             if not run.missing and not run.unfinished:

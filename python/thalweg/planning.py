@@ -10,27 +10,22 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from thalweg import (
-    console,
-    inputs,
-    launch_files,
-    past_placements,
-    past_runs,
-    paths,
-    planner,
-    run_placement,
-    wisdom,
-)
+from thalweg import console, inputs, launch_files, past_runs, paths, planner, recording, wisdom
 from thalweg.errors import UserError
 from thalweg.files import check_output, is_file, write_file, writing
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.network import Network
-from thalweg.past_placements import Question
 from thalweg.planner import PlanFile
 from thalweg.plans import ESTIMATE, Setting
-from thalweg.run_placement import Choice
+
+if TYPE_CHECKING:
+    from thalweg.run_placement import Choice
+
+# Modules that place ranks bring numpy with them, and are imported where there is something to place
+# by: a program of which no run is recorded starts without waiting for them.
 
 SHORT_PLANNING = 1.0
 """Seconds of planning that every run waits for."""
@@ -40,7 +35,7 @@ def choose(
     net: Network, listed: Sequence[Host], usual: Sequence[str], launcher: Launcher,
     program: Sequence[str], matrix: Path | None, *, bound: bool = False,
     quick: bool | None = None,
-) -> Choice | None:  # fmt: skip
+) -> "Choice | None":  # fmt: skip
     """Chooses a placement by an earlier run or the named matrix, and by what runs in others took,
     and says so. `bound`: whether ranks will be bound to cores; `quick`: as of make_plan(), for the
     same program.
@@ -55,6 +50,15 @@ def choose(
             f"order; {launch_files.ANOTHER_ORDER[launcher.form]}"
         )
         return None
+    none_recorded = (
+        f"no run of {program[0]} with such arguments on {len(usual)} ranks is recorded: the "
+        "launcher's order stays"
+    )
+    if not matrix and not recording.of_program(program):
+        console.note(none_recorded)
+        return None
+    from thalweg import past_placements, run_placement
+
     in_blocks = launcher.form == "mpich-4" and any(host.slots > 1 for host in listed)
     began = time.monotonic()
     try:
@@ -65,20 +69,17 @@ def choose(
         console.note(f"the launcher's order stays: {error}")
         return None
     if choice is None:
-        console.note(
-            f"no run of {program[0]} with such arguments on {len(usual)} ranks is recorded: the "
-            "launcher's order stays"
-        )
+        console.note(none_recorded)
         return None
 
-    def weighed(choice: Choice, mapping_began: float) -> Choice:
+    def weighed(choice: "Choice", mapping_began: float) -> "Choice":
         spent = time.monotonic() - mapping_began
         if not choice.objection:
             spent += _more_planning(net, choice, launcher.flavour, program, quick)
         return run_placement.weigh(choice, program, spent)
 
     choice = weighed(choice, began)
-    question = Question(program, len(usual), launcher.form, bound)
+    question = past_placements.Question(program, len(usual), launcher.form, bound)
     choice = past_placements.prefer(choice, question, net, listed)
     # Mapped once more only to say what that costs: no part of the time above.
     if in_blocks and run_placement.may_cost_much(choice, net, listed, program):
@@ -91,7 +92,7 @@ def choose(
 
 
 def _more_planning(
-    net: Network, choice: Choice, flavour: str, program: Sequence[str], quick: bool | None
+    net: Network, choice: "Choice", flavour: str, program: Sequence[str], quick: bool | None
 ) -> float:
     """Returns how much longer planning will take for the best placement than in the launcher's
     order, as far as it is known."""
@@ -179,6 +180,8 @@ def _takes_longer_than_runs(setting: Setting, program: Sequence[str]) -> bool:
     takes = wisdom.seconds_of_table(setting)
     if takes <= SHORT_PLANNING or not program:
         return False
+    from thalweg import run_placement
+
     ran = 0.0
     for run in past_runs.same(program, len(setting.placement)):
         ran += (run_placement.seconds_of(run) or math.inf) * run.dilation

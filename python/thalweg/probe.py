@@ -166,6 +166,9 @@ def _measure(
         variables = {"THALWEG": "off", **launcher.libraries()}
         command = launcher.command(len(names), order, variables, program)
         with ended_by_signals(), _Launch(command) as launch:
+            # What is done with the result needs it; now it takes time in which ranks start.
+            import numpy  # noqa: F401
+
             conversation = _Conversation(launch, names, longest, journal)
             try:
                 return conversation.network()

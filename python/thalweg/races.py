@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from thalweg import predictions, record, wisdom
+from thalweg import predictions, wisdom
 from thalweg.predictions import Prediction
 from thalweg.printable import plural
 from thalweg.units import size_to_text, time_to_text
@@ -35,6 +35,8 @@ def line(summary: Mapping[str, Any] | None) -> str:
     all_races = of(summary)
     if not summary or not all_races:
         return ""
+    from thalweg import record  # with numpy, which no start waits for
+
     dilation = record.dilation_of(summary)
     winners = [race["winner"] for race in all_races]
     text = f"race: {winners.count('plan')} won by plans, {winners.count('native')} by native"

@@ -27,7 +27,6 @@ from thalweg.files import (
     write_error,
     write_whole,
 )
-from thalweg.record import digest
 
 KEPT = 5
 """Records of a program on its hosts that stay in the cache."""
@@ -374,6 +373,8 @@ def _as_json(network: Path) -> bytes:
 
 
 def _hashed(path: Path) -> Mapping[str, str]:
+    from thalweg.record import digest  # with numpy, which no start waits for
+
     return {"file": path.name, "sha256": digest(path.read_bytes())}
 
 

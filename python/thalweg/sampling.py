@@ -2,8 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
-import numpy as np
+from itertools import permutations
 
 from thalweg import host_names, paths, probe, weather
 from thalweg import network as networks
@@ -22,6 +21,9 @@ LONGEST = 5.0
 """Likewise, however far they are: nobody waits longer for a start."""
 ROUND_TRIPS = 12
 """About as many round trips does the probe's stream between two hosts last."""
+FEW = 128
+"""Most hosts whose pairs are looked at one by one: of more, numpy is quicker, which a run of few
+hosts doesn't wait for."""
 
 
 @user_errors()
@@ -38,12 +40,15 @@ def telling_pairs(
     allowed = set(range(count)) if among is None else set(among)
     if len(allowed) < 2:
         return []
-    rate = np.array(net.bandwidth, dtype=float)
-    np.fill_diagonal(rate, np.nan)
-    for host in set(range(count)) - allowed:
-        rate[host], rate[:, host] = np.nan, np.nan
+    extremes = _slowest_and_fastest(net, allowed)
     chosen: list[tuple[int, int]] = []
-    used = np.zeros(count, int)
+    used = [0] * count
+
+    def choose(pair: tuple[int, int]) -> None:
+        if pair not in chosen:
+            chosen.append(pair)
+            for host in pair:
+                used[host] += 1
 
     def take(froms: Iterable[int], tos: Iterable[int], most: int = most) -> None:
         """Chooses the least used sender and receiver, unless enough are chosen."""
@@ -52,21 +57,17 @@ def telling_pairs(
         ends = [_least(allowed & set(hosts), used) for hosts in (froms, tos)]
         pairs = [(a, b) for a in ends[0] for b in ends[1] if a != b]
         if pairs:
-            best = min(pairs, key=lambda pair: (used[pair[0]] + used[pair[1]], pair))
-            if best not in chosen:
-                chosen.append(best)
-                used[list(best)] += 1
+            choose(min(pairs, key=lambda pair: (used[pair[0]] + used[pair[1]], pair)))
 
     for trunk in sorted(net.trunks, key=lambda trunk: trunk.capacity):
         take(trunk.from_, trunk.to)
     sites = [inside for site in net.sites if (inside := sorted(allowed & set(site)))]
     lanes = [(a, b) for a in sites for b in sites if a is not b]
-    for a, b in sorted(lanes, key=lambda lane: float(rate[lane[0][0], lane[1][0]])):
+    for a, b in sorted(lanes, key=lambda lane: net.bandwidth_between(lane[0][0], lane[1][0])):
         take(a, b, most // 2)
-    for flat in (int(np.nanargmin(rate)), int(np.nanargmax(rate))):
-        if len(chosen) < most and (pair := divmod(flat, count)) not in chosen:
-            chosen.append((int(pair[0]), int(pair[1])))
-            used[list(pair)] += 1
+    for pair in extremes:
+        if len(chosen) < most:
+            choose(pair)
     for host in sorted(allowed):
         if len(chosen) >= most:
             break
@@ -101,7 +102,24 @@ def _others(hosts: Sequence[int], pair: tuple[int, int], turn: int) -> list[int]
     return [left[(turn * 5) % len(left)]] if left else []
 
 
-def _least(hosts: Iterable[int], used: "np.ndarray[tuple[int], np.dtype[np.int_]]") -> list[int]:
+def _slowest_and_fastest(net: Network, among: Collection[int]) -> list[tuple[int, int]]:
+    """Returns the pairs with the slowest and with the fastest flow, the first ones of equals."""
+    count = len(net.hosts)
+    if count <= FEW:
+        pairs = list(permutations(sorted(among), 2))
+        rates = [net.bandwidth_between(a, b) for a, b in pairs]
+        return [pairs[rates.index(extreme)] for extreme in (min(rates), max(rates))]
+    import numpy as np
+
+    rate = np.array(net.bandwidth, dtype=float)
+    np.fill_diagonal(rate, np.nan)
+    for host in set(range(count)).difference(among):
+        rate[host], rate[:, host] = np.nan, np.nan
+    first, last = (divmod(int(at), count) for at in (np.nanargmin(rate), np.nanargmax(rate)))
+    return [first, last]
+
+
+def _least(hosts: Iterable[int], used: Sequence[int]) -> list[int]:
     """Returns the two hosts that were used least, the first ones of equals."""
     return sorted(hosts, key=lambda host: (used[host], host))[:2]
 

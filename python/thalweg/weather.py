@@ -17,17 +17,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, get_args
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, get_args
 
 from thalweg import console, forecast, paths
 from thalweg.errors import UserError
 from thalweg.files import parse_json, write_error, write_whole
 from thalweg.forecast import Change, Forecast
 from thalweg.network import Network
-from thalweg.record import RATIOS, Run
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from thalweg.record import Run
+
+# numpy, and records, which need it, are imported where they are used: a run whose network was
+# measured lately starts without waiting for them.
 
 VERSION = 1
 MOST_PAIRS = 4096
@@ -147,6 +152,8 @@ def of_network(net: Network, at: float, source: Source = "probe") -> Entry:
 
 
 def _measured(names: Sequence[str], values: Any, errors: Any) -> dict[Pair, float]:
+    import numpy as np
+
     known = np.isfinite(values) & (values > 0)
     if errors is not None and np.shape(errors) == np.shape(values):
         known &= np.isfinite(errors)
@@ -159,12 +166,16 @@ def _measured(names: Sequence[str], values: Any, errors: Any) -> dict[Pair, floa
     }
 
 
-def _evenly(senders: NDArray[np.intp], receivers: NDArray[np.intp], hosts: int) -> NDArray[np.intp]:
+def _evenly(
+    senders: "NDArray[np.intp]", receivers: "NDArray[np.intp]", hosts: int
+) -> "NDArray[np.intp]":
     """Returns the places of at most MOST_PAIRS pairs, in which hosts occur about equally often.
 
     The pairs whose numbers differ by the same amount, modulo the hosts, have each host once at
     either end. Whole such sets are taken, of amounts that are spread (van der Corput's sequence).
     """
+    import numpy as np
+
     if len(senders) <= MOST_PAIRS:
         return np.arange(len(senders))
     order = np.empty(hosts, np.intp)
@@ -174,13 +185,17 @@ def _evenly(senders: NDArray[np.intp], receivers: NDArray[np.intp], hosts: int) 
     return np.sort(found)
 
 
-def of_record(run: Run, at: float) -> Entry:
+def of_record(run: "Run", at: float) -> Entry:
     """Returns the link observations of a run as ratios of observed to predicted time.
 
     A transfer's time includes waiting for a sender that is late, so that the quick ones tell about
     the network: the ratio that a tenth of a pair's transfers stays below. Pairs with few transfers
     are left out, and those whose messages came before they were asked for.
     """
+    import numpy as np
+
+    from thalweg.record import RATIOS
+
     counts = np.cumsum(run.links["ratios"], axis=1)
     class_ = np.sum(counts <= USUAL_SHARE * counts[:, -1:], axis=1)
     known = (counts[:, -1] >= FEWEST) & (run.links["predicted"] > 0)

@@ -2,6 +2,7 @@
 
 #include "units/fields.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -25,6 +26,11 @@ constexpr std::uint64_t checksum(std::span<const std::byte> bytes) {
     hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
   return hash;
 }
+
+/// Numbers that are in memory as they are in a file, so that lists of them are copied as a whole.
+template <class T>
+concept AsInFile = std::is_arithmetic_v<T> && !std::same_as<T, bool> &&
+                   (std::endian::native == std::endian::little);
 
 class Writer {
 public:
@@ -60,8 +66,11 @@ public:
   template <class T>
   void put(const std::vector<T>& values) {
     put_count(values.size());
-    for (const T& value : values)
-      put(value);
+    if constexpr (AsInFile<T>)
+      put(std::as_bytes(std::span(values)));
+    else
+      for (const T& value : values)
+        put(value);
   }
   template <class T>
   void put(const std::map<std::string, T>& values) {
@@ -150,8 +159,12 @@ public:
   template <class T>
   void read(std::vector<T>& values) {
     values.resize(get_count(least_bytes<T>()));
-    for (T& value : values)
-      read(value);
+    if constexpr (AsInFile<T>)
+      std::ranges::copy(get_bytes(values.size() * sizeof(T)),
+                        std::as_writable_bytes(std::span(values)).begin());
+    else
+      for (T& value : values)
+        read(value);
   }
   template <class T>
   void read(std::map<std::string, T>& values) {

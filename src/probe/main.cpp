@@ -9,6 +9,7 @@
 #include <exception>
 #include <fstream>
 #include <mpi.h>
+#include <string_view>
 #include <sys/prctl.h>
 
 namespace {
@@ -19,8 +20,8 @@ using namespace thalweg::probe;
 constexpr int give_up = 1;
 constexpr unsigned finalize_seconds = 10;
 /// MPICH 4.0 over UCX's TCP hangs in MPI_Finalize if a rank leaves before its peers'
-/// acknowledgements.
-constexpr Nanoseconds farewell = 200'000'000;
+/// acknowledgements. Open MPI's ranks wait for each other there.
+constexpr Nanoseconds farewell = std::string_view(THALWEG_LIBRARY) == "mpich" ? 200'000'000 : 0;
 constexpr Nanoseconds last_words = 300'000'000;
 
 /// Returns seconds on the wall clock that even a slow network's measurement doesn't take.

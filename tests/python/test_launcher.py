@@ -132,6 +132,55 @@ def test_a_launcher_in_this_folder_is_not_looked_for_elsewhere(
     assert launcher.at("./mpirun").path == script
 
 
+def test_a_binary_is_asked_once_as_long_as_it_stays_the_same(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    says = "mpirun (Open MPI) 4.1.4"
+
+    def output(command: list[str]) -> str:
+        asked.append(command[1])
+        return says
+
+    monkeypatch.setattr(launcher, "_output", output)
+    binary = own_cache / "mpirun"
+
+    def versions(content: bytes) -> list[str]:
+        """What two runs take a launcher's version for."""
+        binary.write_bytes(content)
+        binary.chmod(0o755)
+        asked.clear()
+        return [launcher.at(str(binary)).version for _ in range(2)]
+
+    assert versions(b"\x7fELF, of 4.1.4") == ["4.1.4"] * 2 and asked == ["--version"]
+    says = "mpirun (Open MPI) 5.0.11"
+    assert versions(b"\x7fELF, of 5.0.11") == ["5.0.11"] * 2 and asked == ["--version"]
+    assert versions(b"#!/bin/sh") == ["5.0.11"] * 2 and asked == ["--version"] * 2
+    says = "mpirun: error while loading shared libraries"
+    for _ in range(2):
+        with pytest.raises(UserError, match="neither of Open MPI"):
+            versions(b"\x7fELF, broken")
+        assert asked == ["--version"]
+    says = "mpirun (Open MPI) 5.0.11"
+    assert versions(b"\x7fELF, broken") == ["5.0.11"] * 2
+
+
+def test_a_damaged_cache_of_answers_is_made_anew(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    binary = own_cache / "mpiexec"
+    binary.write_bytes(b"\x7fELF")
+    binary.chmod(0o755)
+    kept = own_cache / "thalweg/launchers.json"
+    kept.parent.mkdir()
+    for damaged in ("", "[1]", '{"a": 1}', "\N{REPLACEMENT CHARACTER}"):
+        kept.write_text(damaged)
+        monkeypatch.setattr(launcher, "_output", lambda _: "HYDRA\n Version: 4.0.2\n")
+        assert launcher.at(str(binary)).version == "4.0.2"
+        monkeypatch.setattr(launcher, "_output", lambda _: "")
+        assert launcher.at(str(binary)).version == "4.0.2"
+
+
 def test_what_is_no_launcher_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"launcher \./none: no such program"):
         launcher.at("./none")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from thalweg import network as networks
-from thalweg import paths, planner, planning, preparation, races, run_summary
+from thalweg import paths, planner, planning, preparation, races, run_summary, weather
 from thalweg.cli import main
 from thalweg.commands import run
 from thalweg.errors import UserError
@@ -667,6 +667,38 @@ def test_a_program_on_one_host_starts_without_what_only_plans_need(launcher: Pat
     assert {"typer", "thalweg.preparation"} <= packages | modules  # it did the work
     assert not {"numpy", "polars", "pydantic", "rich", "resvg_py", "hashlib"} & packages
     assert not {"thalweg._core", "thalweg.knowledge", "thalweg.planning"} & modules
+
+
+def test_a_program_on_known_hosts_starts_without_numpy(
+    launcher: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its records are read, with numpy, when it has ended."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(launcher.parent))
+    monkeypatch.setenv("THALWEG_WISDOM", str(launcher.with_name("wisdom")))
+    net = networks.even_network(3, 1e-4, 1e8)
+    net.hosts = [networks.Host(name, 1e8, 1e8) for name in ("a", "b", "c")]
+    net.message_costs = {"openmpi": networks.MessageCost()}
+    net.measured_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    file = paths.network(["a", "b", "c"])
+    file.parent.mkdir(parents=True)
+    networks.write(net, file)
+    weather.add(["a", "b", "c"], weather.of_network(net, time.time()))
+    script = (
+        "import sys; from thalweg.cli import main; from thalweg.commands import run\n"
+        "launch = run.launch\n"
+        "def told(*words, **more):\n"
+        "    print(*sys.modules, flush=True)\n"
+        "    return launch(*words, **more)\n"
+        "run.launch = told\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    words = ["run", "-n", "3", "-H", "a,b,c", "--launcher", str(launcher), "--", "./app"]
+    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True)
+    assert done.returncode == 7, done.stderr
+    assert "using the network measured at" in done.stderr
+    modules = set(done.stdout.splitlines()[0].split())
+    assert {"thalweg.planning", "thalweg.recording"} <= modules
+    assert "numpy" not in modules
 
 
 def test_a_planned_program_starts_without_what_only_shows_plans(

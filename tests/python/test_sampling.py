@@ -1,6 +1,6 @@
 """Which pairs a short sample measures."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pytest
@@ -23,13 +23,24 @@ def test_telling_pairs_are_few_and_different(hosts: int) -> None:
     assert set(sampling.telling_pairs(network(), among={0, 2})) == {(0, 2), (2, 0)}
 
 
+@pytest.mark.parametrize("among", [None, {1, 3, 4, 6}])
+def test_pairs_of_many_hosts_are_chosen_as_those_of_few(
+    among: set[int] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = networks.even_network(8, 1e-3, 1e7)
+    net.bandwidth[:] = np.random.default_rng(1).integers(1, 5, (8, 8)) * 1e6
+    one_by_one = sampling.telling_pairs(net, among=among)
+    monkeypatch.setattr(sampling, "FEW", 0)
+    assert sampling.telling_pairs(net, among=among) == one_by_one
+
+
 def test_once_enough_pairs_are_chosen_no_more_hosts_are_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     looked_at: list[int] = []
     least = sampling._least
 
-    def counted(hosts: Iterable[int], used: np.ndarray[tuple[int], np.dtype[np.int_]]) -> list[int]:
+    def counted(hosts: Iterable[int], used: Sequence[int]) -> list[int]:
         looked_at.append(1)
         return least(hosts, used)
 

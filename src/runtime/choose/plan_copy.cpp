@@ -40,12 +40,11 @@ bool is_on_this_machine(const std::string& path) {
 
 std::string seal_of(const std::string& plan) { return plan.substr(0, seal_bytes); }
 
-std::optional<planner::PlanFile> local_copy(const std::string& path, const std::string& seal) {
+std::optional<PlanCopy> local_copy(const std::string& path) {
   try {
     if (!is_on_this_machine(path)) return std::nullopt;
     const std::string content = read_file(path);
-    if (seal_of(content) != seal) return std::nullopt;
-    return planner::from_bytes(std::as_bytes(std::span(content)));
+    return PlanCopy{seal_of(content), planner::from_bytes(std::as_bytes(std::span(content)))};
   } catch (const std::exception&) {
     return std::nullopt;
   }

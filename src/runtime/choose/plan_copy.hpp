@@ -11,9 +11,15 @@ namespace thalweg::runtime {
 /// checksum of the rest.
 std::string seal_of(const std::string& plan);
 
-/// Returns the plan file with this seal that a rank finds on its own machine; none if there isn't
-/// one at `path`, or if it lies in a file system of the network, whose server all ranks would ask
-/// at once. Never throws.
-std::optional<planner::PlanFile> local_copy(const std::string& path, const std::string& seal);
+/// A plan file that a rank has read by itself.
+struct PlanCopy {
+  std::string seal; ///< seal_of() its content
+  planner::PlanFile plan;
+};
+
+/// Returns the plan file that a rank finds on its own machine; none if there isn't a whole one at
+/// `path`, or if it lies in a file system of the network, whose server all ranks would ask at once.
+/// Never throws.
+std::optional<PlanCopy> local_copy(const std::string& path);
 
 } // namespace thalweg::runtime

@@ -17,13 +17,17 @@ constexpr const char* field_names[AgreementRecord::fields] = {
 
 Agreement agree(const AgreementRecord& mine, MPI_Comm comm, double seconds) {
   constexpr auto fields = static_cast<std::size_t>(AgreementRecord::fields);
+  constexpr std::size_t plan = 2 * fields, in_place = plan + 2, largest_tag = in_place + 1;
   // The minimum of the complement gives the maximum. Static: still in use if the time is over.
-  static std::array<std::uint64_t, 2 * fields + 1> in, least;
+  static std::array<std::uint64_t, largest_tag + 1> in, least;
   for (std::size_t i = 0; i < fields; ++i) {
     in[i] = mine.values[i];
     in[fields + i] = ~mine.values[i];
   }
-  in.back() = mine.largest_tag;
+  in[plan] = mine.plan;
+  in[plan + 1] = ~mine.plan;
+  in[in_place] = mine.is_in_place ? 1 : 0;
+  in[largest_tag] = mine.largest_tag;
   MPI_Request request = native.request_null;
   Agreement result;
   if (native.Iallreduce(in.data(), least.data(), static_cast<int>(in.size()), native.uint64,
@@ -32,7 +36,9 @@ Agreement agree(const AgreementRecord& mine, MPI_Comm comm, double seconds) {
     result.somebody_is_missing = true;
     return result;
   }
-  result.largest_tag = least.back();
+  result.largest_tag = least[largest_tag];
+  result.have_plan = least[plan] != 0 && least[plan] == ~least[plan + 1];
+  result.are_in_place = least[in_place] != 0;
   for (std::size_t i = 0; i < fields; ++i) {
     if (least[i] == ~least[fields + i]) continue;
     if (!result.difference.empty()) result.difference += ", ";

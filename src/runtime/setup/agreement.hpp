@@ -10,12 +10,15 @@
 
 namespace thalweg::runtime {
 
-/// The values that must be equal on all ranks before anything may be planned.
+/// What a rank tells the others: values that must be equal on all ranks before anything may be
+/// planned, and others that need not be.
 struct AgreementRecord {
   enum Field : std::uint8_t { build, off, thread_level, device, packs_exactly, tolerates_faults };
   static constexpr int fields = 6;
   std::array<std::uint64_t, fields> values{};
-  std::uint64_t largest_tag = 0; ///< need not be equal
+  std::uint64_t largest_tag = 0;
+  std::uint64_t plan = 0;   ///< tells the plan file that the rank has read from others; 0: none
+  bool is_in_place = false; ///< whether the rank is on the host where that plan has it
 };
 
 /// The ranks' result.
@@ -24,6 +27,8 @@ struct Agreement {
   bool somebody_is_missing = false; ///< then no rank knows the others' records
   std::string difference;           ///< in words; empty if nothing differs
   std::uint64_t largest_tag = 0;    ///< that all ranks may use
+  bool have_plan = false;           ///< all ranks have read the same plan file
+  bool are_in_place = false;        ///< all ranks are where their plan file has them
 };
 
 /// Compares the records of all ranks by one native reduction. Collective; all who get an answer get

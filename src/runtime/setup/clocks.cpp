@@ -37,11 +37,22 @@ int receive(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Com
   return status.MPI_SOURCE;
 }
 
-/// Answers until `askers` ranks have told what they made of it. Returns it by their hosts.
-std::vector<ClockReading> answer(int askers, const std::vector<std::int32_t>& hosts,
-                                 std::size_t host_count, MPI_Comm comm, int tag) {
-  std::vector<ClockReading> readings(host_count);
-  while (askers > 0) {
+/// Begins to tell other ranks that rank 0 answers: asked before, it would seem to be far away.
+/// Nobody is waited for yet, since the first message between two ranks may need a connection.
+std::vector<MPI_Request> invite(const std::vector<int>& askers, MPI_Comm comm, int tag) {
+  static constexpr std::int64_t ready = 1;
+  std::vector<MPI_Request> invitations(askers.size(), native.request_null);
+  for (std::size_t i = 0; i < askers.size(); ++i)
+    native.Isend(&ready, 1, native.int64, askers[i], tag, comm, &invitations[i]);
+  return invitations;
+}
+
+/// Answers until all askers have told what they made of it. Returns it by their hosts.
+std::vector<ClockReading> answer(const std::vector<int>& askers,
+                                 const std::vector<std::int32_t>& hosts, MPI_Comm comm, int tag) {
+  std::vector<ClockReading> readings(askers.size() + 1);
+  std::vector<MPI_Request> invitations = invite(askers, comm, tag);
+  for (std::size_t left = askers.size(); left > 0;) {
     Word word;
     const int from = receive(&word, sizeof word, native.byte, MPI_ANY_SOURCE, tag, comm);
     const std::int64_t time_ns = monotonic_ns();
@@ -50,8 +61,10 @@ std::vector<ClockReading> answer(int askers, const std::vector<std::int32_t>& ho
       continue;
     }
     readings[index(hosts[index(from)])] = word.reading;
-    --askers;
+    --left;
   }
+  for (MPI_Request& invitation : invitations)
+    await(invitation, MPI_STATUS_IGNORE);
   readings[index(hosts[0])] = {.at_ns = monotonic_ns()};
   return readings;
 }
@@ -81,7 +94,8 @@ std::int64_t ask(int questions, observe::ClockBounds& bounds, MPI_Comm comm, int
 
 void ask_and_tell(MPI_Comm comm, int tag) {
   observe::ClockBounds bounds;
-  ask(1, bounds, comm, tag); // the answer waits until rank 0 is there
+  std::int64_t ready = 0;
+  receive(&ready, 1, native.int64, 0, tag, comm);
   // Together they take as long as one, which counts between sites. On a short path they meet those
   // of other hosts, and each for itself is answered sooner.
   if (ask(questions_together, bounds, comm, tag) < long_ns)
@@ -91,14 +105,11 @@ void ask_and_tell(MPI_Comm comm, int tag) {
   send(&last, sizeof last, native.byte, 0, tag, comm);
 }
 
-/// Returns the first rank of each host.
-std::vector<std::size_t> first_ranks(const std::vector<std::int32_t>& hosts) {
-  std::vector<std::size_t> first;
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    const std::size_t host = index(hosts[rank]);
-    if (host >= first.size()) first.resize(host + 1, hosts.size());
-    first[host] = std::min(first[host], rank);
-  }
+/// Returns the first rank of each host but rank 0's. Hosts are numbered as they appear.
+std::vector<int> first_ranks(const std::vector<std::int32_t>& hosts) {
+  std::vector<int> first;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank)
+    if (index(hosts[rank]) > first.size()) first.push_back(static_cast<int>(rank));
   return first;
 }
 
@@ -108,11 +119,11 @@ std::vector<ClockReading> compare_clocks(const std::vector<std::int32_t>& hosts,
                                          int tag) {
   int rank = 0;
   native.Comm_rank(comm, &rank);
-  const std::vector<std::size_t> first = first_ranks(hosts);
-  std::vector<ClockReading> readings(first.size());
+  const std::vector<int> askers = first_ranks(hosts);
+  std::vector<ClockReading> readings(askers.size() + 1);
   if (rank == 0)
-    readings = answer(static_cast<int>(first.size()) - 1, hosts, first.size(), comm, tag);
-  else if (hosts[index(rank)] != hosts[0] && first[index(hosts[index(rank)])] == index(rank))
+    readings = answer(askers, hosts, comm, tag);
+  else if (std::ranges::find(askers, rank) != askers.end())
     ask_and_tell(comm, tag);
   native.Bcast(readings.data(), static_cast<int>(readings.size() * sizeof readings[0]), native.byte,
                0, comm);

@@ -1,15 +1,17 @@
 #include "runtime/setup/plan.hpp"
 
 #include "network/host_names.hpp"
+#include "planner/bytes.hpp"
 #include "runtime/choose/plan_copy.hpp"
 #include "runtime/mpi/process.hpp"
+#include "runtime/setup/agreement.hpp"
 #include "runtime/setup/hosts.hpp"
 #include "runtime/setup/runtime.hpp"
 #include "runtime/setup/share.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cstdlib>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -74,50 +76,52 @@ std::vector<std::string> names_in(const network::Network& network,
   return names;
 }
 
-/// What a rank has found out about the plan, or what holds for all ranks of that.
-struct Found {
-  bool has_plan = false, is_in_place = false;
-};
-
-Found for_all(Found own) {
-  const std::array<int, 2> mine = {own.has_plan ? 1 : 0, own.is_in_place ? 1 : 0};
-  std::array<int, 2> all{};
-  native.Allreduce(mine.data(), all.data(), 2, native.integer, native.min, native.comm_world);
-  return {all[0] != 0, all[1] != 0};
+/// Returns whether something is so on all ranks. Collective.
+bool on_all_ranks(bool own) {
+  const int mine = own ? 1 : 0;
+  int all = 0;
+  native.Allreduce(&mine, &all, 1, native.integer, native.min, native.comm_world);
+  return all != 0;
 }
 
 /// Gives all ranks the plan. Returns whether they are where its table has them.
-bool share_plan(Runtime& it) {
-  Found own{.has_plan = it.world_rank == 0};
-  if (!own.has_plan) {
-    std::optional<planner::PlanFile> copy =
-        local_copy(it.settings.plan_path, it.settings.plan_seal);
-    own.has_plan = copy.has_value();
-    if (copy) it.plan = *std::move(copy);
-  }
-  own.is_in_place = own.has_plan && is_in_place(it);
-  Found all = for_all(own);
-  if (!all.has_plan) {
+bool share_plan(Runtime& it, const Agreement& agreement) {
+  if (!agreement.have_plan) {
     std::string bytes = it.settings.plan;
     share(bytes, native.comm_world);
-    if (!own.has_plan) it.plan = parse(it.settings, bytes);
-    all = for_all({.has_plan = true, .is_in_place = is_in_place(it)});
+    if (it.world_rank != 0) it.plan = parse(it.settings, bytes);
   }
   // Rank 0 keeps it for a run record.
   if (it.settings.record.empty()) it.settings.plan = {};
-  return all.is_in_place;
+  // What ranks told each other is of the plans that they had, and of their own hosts' names.
+  if (agreement.have_plan && it.settings.assume_hosts.empty()) return agreement.are_in_place;
+  return on_all_ranks(is_in_place(it));
 }
 
 } // namespace
 
-planner::PlanFile open_plan(Settings& settings) {
+std::string open_plan(Runtime& it, Settings& settings) {
+  if (is_switched_off()) return {};
+  if (it.world_rank != 0) {
+    const char* const path = std::getenv("THALWEG_PLAN");
+    std::optional<PlanCopy> copy = local_copy(path != nullptr ? path : "");
+    if (!copy) return {};
+    it.plan = std::move(copy->plan);
+    return copy->seal;
+  }
   try {
-    if (!settings.plan_seal.empty()) return parse(settings, settings.plan);
+    if (!settings.plan_seal.empty()) it.plan = parse(settings, settings.plan);
   } catch (const std::invalid_argument& error) {
     settings.problem = error.what();
     settings.plan_seal.clear();
   }
-  return {};
+  return settings.plan_seal;
+}
+
+void tell_plan(const Runtime& it, const std::string& seal, AgreementRecord& record) {
+  if (seal.empty()) return;
+  record.plan = planner::checksum(std::as_bytes(std::span(seal)));
+  record.is_in_place = is_in_place(it);
 }
 
 void name_hosts(Runtime& it) {
@@ -133,10 +137,10 @@ void name_hosts(Runtime& it) {
     it.host_names = gather_host_names(it.world_size);
 }
 
-void read_plan(Runtime& it) {
+void read_plan(Runtime& it, const Agreement& agreement) {
   it.force = parse_force(it.settings.force);
   it.ever_forced = it.force.names_algorithms();
-  if (it.has_tables() && share_plan(it)) {
+  if (it.has_tables() && share_plan(it, agreement)) {
     it.hosts = table_of_world(it)->placement;
     return;
   }

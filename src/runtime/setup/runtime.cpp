@@ -112,9 +112,9 @@ void remark_on_plan(const Runtime& it) {
 }
 
 /// Reads the plan. Returns why it can't be used, if it can't. Collective.
-std::optional<Obstacle> obstacle_in_plan(Runtime& it) {
+std::optional<Obstacle> obstacle_in_plan(Runtime& it, const Agreement& agreement) {
   try {
-    read_plan(it);
+    read_plan(it, agreement);
   } catch (const std::invalid_argument& error) {
     return Obstacle{Reason::no_plan, error.what()};
   }
@@ -134,14 +134,18 @@ std::optional<Obstacle> obstacle_in_plan(Runtime& it) {
 /// single rank. All ranks get the same result, except for the text.
 std::optional<Obstacle> prepare(Runtime& it) {
   if (is_spawned()) return Obstacle{Reason::spawned, "a spawned world isn't planned for"};
-  // What takes rank 0 long comes before what has a time limit. It holds once all ranks have it.
+  // What takes long comes before what has a time limit. Rank 0's settings hold once all ranks have
+  // them.
   Settings settings;
   if (it.world_rank == 0 && !is_switched_off()) settings = Settings::from_environment();
-  if (it.world_rank == 0 && it.world_size > 1) it.plan = open_plan(settings);
+  std::string seal;
+  if (it.world_size > 1) seal = open_plan(it, settings);
   const double seconds = patience_s();
   Agreement agreement;
   if (it.world_size > 1) {
-    agreement = agree(own_record(native.comm_world), native.comm_world, seconds);
+    AgreementRecord own = own_record(native.comm_world);
+    tell_plan(it, seal, own);
+    agreement = agree(own, native.comm_world, seconds);
     if (agreement.somebody_is_missing) {
       say_missing_library(it);
       return missing_library();
@@ -159,6 +163,7 @@ std::optional<Obstacle> prepare(Runtime& it) {
   if (it.world_size > 1 && !share_settings(settings, it.world_rank, 2 * seconds))
     return missing_library();
   it.settings = std::move(settings);
+  if (seal != it.settings.plan_seal) it.plan = {}; // not rank 0's
   for (const std::string& remark : it.settings.remarks)
     say(remark);
   if (agreement.reason == Reason::fault_tolerance) {
@@ -175,7 +180,7 @@ std::optional<Obstacle> prepare(Runtime& it) {
     return Obstacle{Reason::datatype, "the MPI library packs data in a form of its own"};
   if (auto obstacle = obstacle_in(it.settings)) return obstacle;
   if (it.world_size == 1) return Obstacle{Reason::single_rank};
-  return obstacle_in_plan(it);
+  return obstacle_in_plan(it, agreement);
 }
 
 MPI_Comm shadow_of(MPI_Comm comm, const char* name) {

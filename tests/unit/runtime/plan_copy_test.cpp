@@ -17,17 +17,20 @@ std::string plan_of(network::HostId hosts) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-TEST_CASE("a copy of rank 0's plan file is taken if it is the same, and whole") {
+TEST_CASE("a plan file on a rank's own machine is taken if it is whole, and is told from others") {
   const testing::TemporaryFolder folder;
-  const std::string path = folder.path + "/plan", plan = plan_of(3), seal = seal_of(plan);
+  const std::string path = folder.path + "/plan", plan = plan_of(3);
   const auto copy = [&](const std::string& content) {
     std::ofstream(path, std::ios::binary) << content;
-    return local_copy(path, seal);
+    return local_copy(path);
   };
-  CHECK_FALSE(local_copy(path, seal));
+  CHECK_FALSE(local_copy(path));
+  CHECK_FALSE(local_copy(""));
   REQUIRE(copy(plan));
-  CHECK(copy(plan)->network.size() == 3);
-  CHECK_FALSE(copy(plan_of(2)));
+  CHECK(copy(plan)->plan.network.size() == 3);
+  CHECK(copy(plan)->seal == seal_of(plan));
+  REQUIRE(copy(plan_of(2)));
+  CHECK(copy(plan_of(2))->seal != seal_of(plan));
   CHECK_FALSE(copy(""));
   CHECK_FALSE(copy(plan.substr(0, plan.size() - 1)));
   CHECK_FALSE(copy(plan + "x"));
@@ -38,11 +41,11 @@ TEST_CASE("a copy of rank 0's plan file is taken if it is the same, and whole") 
 
 TEST_CASE("what is no file on this machine isn't waited for") {
   const testing::TemporaryFolder folder;
-  const std::string pipe = folder.path + "/pipe", seal = seal_of(plan_of(2));
+  const std::string pipe = folder.path + "/pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-  CHECK_FALSE(local_copy(pipe, seal));
-  CHECK_FALSE(local_copy(folder.path, seal));
-  CHECK_FALSE(local_copy("/proc/self/stat", seal));
+  CHECK_FALSE(local_copy(pipe));
+  CHECK_FALSE(local_copy(folder.path));
+  CHECK_FALSE(local_copy("/proc/self/stat"));
 }
 
 } // namespace
