@@ -31,6 +31,8 @@ def show(found: Findings) -> Iterator[Any]:
             else ""
         )
     )
+    if run.nonblocking:
+        yield words.left_out(run.nonblocking)
     for part in _parts(found):
         yield ""
         yield part
@@ -200,6 +202,7 @@ def document(found: Findings) -> dict[str, Any]:
         "shares": verdict.shares,
         "ranks": found.run.ranks,
         "left_out": found.run.left_out,
+        "nonblocking": found.run.nonblocking,
         "clock_error": found.run.clock_error_ns * 1e-9 or None,
         "calls": _records(found.shapes, ["usual", "total", "ranks_ns"]),
         "causes": _records(found.causes, list(paths.CAUSES)),

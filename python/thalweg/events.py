@@ -99,6 +99,8 @@ SEND, RECEIVE, LOCAL = 0, 1, 2
 OFF_CORE_NS = 10_000
 """The unit of a call's off_core."""
 _TRANSFER, _CALL = 1, 2
+NONBLOCKING_CALL = 3
+"""The type of calls in whose time the program may do other things."""
 COLLECTIVES = (*(kind.name for kind in Kind), *neighborhoods)
 """Names of collectives, in the order of the records' numbers."""
 
@@ -189,7 +191,8 @@ def _read_mapped(path: Path, content: bytes, clock: HostClock | None) -> RankEve
 
 
 def _calls_of(records: NDArray[np.void]) -> NDArray[np.void]:
-    calls: NDArray[np.void] = records.view(CALL)[records["type"] == _CALL]
+    is_call = np.isin(records["type"], [_CALL, NONBLOCKING_CALL])
+    calls: NDArray[np.void] = records.view(CALL)[is_call]
     return calls
 
 

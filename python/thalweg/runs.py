@@ -10,12 +10,19 @@ from thalweg.errors import UserError
 from thalweg.files import is_folder
 
 
-def read(folder: Path, network: Path | None = None, hosts: str | None = None) -> Run:
+def read(
+    folder: Path,
+    network: Path | None = None,
+    hosts: str | None = None,
+    *,
+    nonblocking: bool = False,
+) -> Run:
     """Reads the events in a run's folder.
 
     `network`, and `hosts` as thalweg run got them, say what the links should take and which hosts
-    share what; a run record knows both. Raises UserError if the folder has no events, or those of
-    several runs or of another one than the record's, or the hosts aren't of the network.
+    share what; a run record knows both. `nonblocking`: whether nonblocking calls are wanted, too.
+    Raises UserError if the folder has no events, or those of several runs or of another one than
+    the record's, or the hosts aren't of the network.
     """
     if not is_folder(folder):
         raise UserError(f"{folder}: no such folder; thalweg run --trace {folder} makes one")
@@ -49,7 +56,13 @@ def read(folder: Path, network: Path | None = None, hosts: str | None = None) ->
     run = tables.build(
         recorded, names, hosts=names_of_hosts, network=net, placement=placement, library=library,
         clock_errors_ns=[each.clock_error_ns for each in recorded], dilation=dilation,
+        nonblocking=nonblocking,
     )  # fmt: skip
+    if run.calls.is_empty() and run.nonblocking:
+        raise UserError(
+            f"{folder}: has only nonblocking calls, in which the program may compute, so that they "
+            "don't say who is waited for; `thalweg export` writes them"
+        )
     if run.calls.is_empty():
         raise UserError(f"{folder}: has no collective call that all its ranks recorded")
     return run

@@ -2,6 +2,7 @@
 has MPI_THREAD_MULTIPLE: nonblocking.py FLAVOUR BUILD_FOLDER runs nonblocking.cpp."""
 
 import json
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
@@ -9,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from behaviour import EACH_ONCE, WITHOUT_RELAYS, Case, planned, said
+from behaviour import EACH_ONCE, WITHOUT_RELAYS, Case, events_module, planned, said
 from launch import build, environment, run
 
 ALL = EACH_ONCE | {"gather": 2, "scatter": 2, "allgather": 3, "alltoall": 4, "reduce_scatter": 2}
@@ -37,6 +38,21 @@ class Nonblocking:
     def each(self, ranks: int) -> None:
         heard, counts = self.run("each", ranks)
         assert heard == [] and planned({"collectives": counts}) == self.all, (heard, counts)
+
+    def traced(self) -> None:
+        """Events tell nonblocking calls, as many as the summary counts, from the others."""
+        if (events := events_module()) is None:
+            return
+        shutil.rmtree(self.case.folder / "trace", ignore_errors=True)
+        _, counts = self.run("persistent", 3)
+        numbers = [
+            part["calls"]
+            for each in counts.values()
+            for part in (each["planned"], *each["native"].values())
+        ]
+        rank, *_ = events.read_all(self.case.folder / "trace")
+        found = (rank.calls["type"] == events.NONBLOCKING_CALL).sum()
+        assert rank.dropped == 0 and found == sum(numbers) > 0, (found, counts)
 
     def without_threads(self) -> None:
         heard, counts = self.run("single", 3)
@@ -109,6 +125,7 @@ class Nonblocking:
 def tests(its: Nonblocking) -> list[Callable[[], None]]:
     return [
         *(partial(its.each, ranks) for ranks in (3, 8)),
+        its.traced,
         its.without_threads,
         its.unwanted,
         its.rank_0_decides,

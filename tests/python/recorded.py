@@ -27,6 +27,7 @@ class Recording:
         self, kind: Kind, times: dict[int, tuple[int, int]], *, root: int = 0, size: int = 8,
         planned: bool = True, ranks: int | None = None, members: Sequence[int] = (),
         off_core: Mapping[int, int] = {}, tag: int = 1, sequence: int | None = None,
+        nonblocking: bool = False,
     ) -> int:  # fmt: skip
         """`times`: entry and exit by rank; `members`: the world's ranks in the communicator's
         order, if that is recorded; `off_core`: as in a record, by rank. Returns the call's
@@ -35,9 +36,9 @@ class Recording:
         self._count += 1
         for rank, (enter, leave) in times.items():
             self._calls[rank].append(
-                (2, kind.value, planned, 0, number, root, ranks or len(times), size, enter, leave,
-                 tag, 0, number if sequence is None else sequence, int(planned),
-                 off_core.get(rank, 0), 8,
+                (events.NONBLOCKING_CALL if nonblocking else 2, kind.value, planned, 0, number,
+                 root, ranks or len(times), size, enter, leave, tag, 0,
+                 number if sequence is None else sequence, int(planned), off_core.get(rank, 0), 8,
                  1 + members.index(rank) if members else 0)
             )  # fmt: skip
         return number

@@ -43,9 +43,42 @@ def test_a_run_of_native_calls_has_wait_states(
     made.call(Kind.bcast, {0: (500, 600), 1: (0, 700)}, planned=False)
     assert main(["analyse", str(made.write(tmp_path / "run"))]) == 0
     text = capsys.readouterr().out
-    assert "No collective was planned" in text
+    assert "No blocking collective was planned" in text
     assert "Late Broadcast" in text
     assert "native (off)" in text
+
+
+def with_nonblocking(*, blocking: bool) -> Recording:
+    made = Recording(2)
+    made.call(Kind.bcast, {0: (500, 900_000), 1: (0, 700)}, nonblocking=True)
+    if blocking:
+        call = made.call(Kind.bcast, {0: (500, 600), 1: (0, 700)})
+        made.message(call, 0, 1, (510, 520), (10, 690))
+    return made
+
+
+def test_nonblocking_calls_are_left_out_in_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(with_nonblocking(blocking=True).write(tmp_path / "run"))
+    assert main(["analyse", folder]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Nonblocking calls are left out, up to 1 of a rank: " in text
+    assert "took the ranks 800ns together" in text
+    assert main(["analyse", folder, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["nonblocking"], found["left_out"], len(found["calls"])) == (1, 0, 1)
+
+
+def test_a_run_of_nonblocking_calls_alone_can_only_be_exported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(with_nonblocking(blocking=False).write(tmp_path / "run"))
+    assert main(["analyse", folder]) == 2
+    assert "has only nonblocking calls" in " ".join(capsys.readouterr().err.split())
+    tables = tmp_path / "tables"
+    assert main(["export", folder, "--format", "csv", "-o", str(tables)]) == 0
+    assert "bcast" in (tables / "calls.csv").read_text()
 
 
 def test_a_run_without_calls_is_explained(

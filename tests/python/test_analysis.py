@@ -96,6 +96,33 @@ def test_the_oldest_call_of_a_rank_that_lost_records_is_left_out() -> None:
     assert run.left_out == 1
 
 
+def test_nonblocking_calls_blame_nobody() -> None:
+    made = Recording(2)
+    made.call(Kind.barrier, {0: (0, 10), 1: (2, 10)}, planned=False)
+    apart = made.call(Kind.bcast, {0: (20, 9000), 1: (8000, 9000)}, nonblocking=True)
+    made.message(apart, 0, 1, (20, 21), (8000, 8900))
+    made.call(Kind.bcast, {0: (30, 9000), 1: (8000, 9000)}, tag=-1, nonblocking=True)
+    made.call(Kind.barrier, {0: (100, 110), 1: (102, 110)}, planned=False)
+    run = made.run()
+    assert run.calls["kind"].unique().to_list() == ["barrier"]
+    assert (run.nonblocking, run.left_out) == (2, 0)
+    assert run.messages.is_empty()
+    assert run.background["call"].to_list() == run.all_messages()["call"].to_list() == [1]
+    assert set(findings.find(run).waits["kind"]) == {"barrier"}
+    late = waits.with_lateness(run).filter(pl.col("enter") > 50)
+    assert late["computed"].to_list() == [-1, 1]
+
+
+def test_nonblocking_calls_are_there_if_they_are_wanted() -> None:
+    made = Recording(2)
+    made.call(Kind.barrier, {0: (0, 10), 1: (2, 10)})
+    apart = made.call(Kind.bcast, {0: (20, 9000), 1: (8000, 9000)}, nonblocking=True)
+    made.message(apart, 0, 1, (20, 21), (8000, 8900))
+    run = made.run(nonblocking=True)
+    assert run.calls["nonblocking"].to_list() == [False, False, True, True]
+    assert (run.nonblocking, len(run.messages), len(run.background)) == (0, 1, 0)
+
+
 def test_a_placement_of_other_ranks_is_refused() -> None:
     with pytest.raises(UserError, match="3 ranks, but the placement 2"):
         small_tree().run(network=network.even_network(2, 1e-3, 1e6), placement=[0, 1])

@@ -73,6 +73,20 @@ def test_a_busy_link_names_whose_messages_it_passed_before() -> None:
     assert found["time"].sum() == pytest.approx(399)
 
 
+def test_messages_of_nonblocking_calls_keep_links_busy_for_others() -> None:
+    made = Recording(2)
+    apart = made.call(Kind.allgather, {0: (0, 9000), 1: (0, 9000)}, size=2000, nonblocking=True)
+    made.message(apart, 0, 1, (3000, 3001), (3000, 6000), size=2000)
+    own = made.call(Kind.bcast, {0: (3000, 3100), 1: (3000, 7500)}, size=2000)
+    made.message(own, 0, 1, (3000, 3002), (3000, 7400), size=2000)
+    run = made.run(**EVEN)
+    # 4400 ns: 1000 of latency, 2000 for its own bytes, and the rest for the other's.
+    assert of_rank_one(run)["link busy"].to_list() == pytest.approx([1400])
+    (row,) = findings.find(run).busy.iter_rows(named=True)
+    first, second = (host.name for host in network.even_network(2, 1, 1).hosts)
+    assert (row["from_host"], row["to_host"], row["same_call"]) == (first, second, False)
+
+
 def test_a_root_is_a_rank_of_the_communicator() -> None:
     made = Recording(4)
     times = dict.fromkeys((1, 3), (0, 9))

@@ -47,10 +47,10 @@ def transfer(call: int, peer: int, size: int, times: tuple[int, int, int]) -> by
     return struct.pack("<BBBBIiiiiqqqq8x", 1, 1, 2, 0, call, peer, 3, 4, 5, size, *times)
 
 
-def call(number: int, planned: int, reason: int, enter: int, exit_: int) -> bytes:
+def call(number: int, planned: int, reason: int, enter: int, exit_: int, kind: int = 2) -> bytes:
     return struct.pack(
         "<BBBBIiiqqqiiIH2xi4x",
-        2,
+        kind,
         0,
         planned,
         reason,
@@ -106,6 +106,17 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, content: bytes, compl
     path.write_bytes(content)
     with pytest.raises(UserError, match=complaint):
         events.read(path)
+
+
+def test_nonblocking_calls_are_calls_of_a_type_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "rank-0.events"
+    unknown = bytes([4]) + bytes(63)
+    ring = call(0, 1, 0, 1000, 1100) + unknown + call(1, 1, 0, 1000, 1100, kind=3)
+    path.write_bytes(mapped(3, 3, ring))
+    read = events.read(path)
+    assert read.calls["type"].tolist() == [2, events.NONBLOCKING_CALL]
+    assert read.calls["call"].tolist() == [0, 1]
+    assert read.calls["exit_ns"].tolist() == [50_200, 50_200]
 
 
 def test_all_ranks_must_be_there(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ class Expected:
     """The capacity that was held longest; -1: none."""
     resources: tuple[str, ...]
     holder: Numbers
-    """The message that held it before this one, by index; -1: none."""
+    """The message that held it before this one, by index in Run.all_messages(); -1: none."""
     held_until: Floats
     """When the last message ended that held a capacity before this one; -inf: none did. It tells
     more than `busy` where that message was slow itself."""
@@ -64,28 +64,31 @@ def add_times(run: Run) -> pl.DataFrame:
 
 
 def expect(run: Run, messages: pl.DataFrame) -> Expected:
-    """Returns the expectations of messages, as add_times() returns them.
+    """Returns the expectations of the run's messages, as add_times() returns them.
 
     Messages between hosts of a known network are expected to take its latency and rate. Others are
     expected to take what the fastest tenth of those of their link and size took.
     """
     latency, wire = _usual(messages)
-    busy = np.zeros(len(messages))
-    resource = np.full(len(messages), -1, np.int64)
+    own, every = slice(len(messages)), run.all_messages()
+    busy = np.zeros(len(every))
+    resource = np.full(len(every), -1, np.int64)
     holder = resource.copy()
-    held_until = np.full(len(messages), -np.inf)
+    held_until = np.full(len(every), -np.inf)
     if run.network is None or messages.is_empty():
         excess = _excess(run, messages, latency + wire)
-        return Expected(latency, wire, busy, resource, (), holder, held_until, *excess)
-    a, b = _host_pairs(run, messages)
-    net_latency, net_rate, pair = _of_network(run.network, a, b)
-    between = a != b
-    size = messages["size"].to_numpy().astype(float)
+        return Expected(
+            latency, wire, busy[own], resource[own], (), holder[own], held_until[own], *excess
+        )
+    a, b = _host_pairs(run, every)
+    net_latency, net_rate, pair = _of_network(run.network, a[own], b[own])
+    between = a[own] != b[own]
+    size = every["size"].to_numpy().astype(float)
     latency = np.where(between, 1e9 * net_latency[pair], latency)
-    wire = np.where(between, 1e9 * size / net_rate[pair], wire)
+    wire = np.where(between, 1e9 * size[own] / net_rate[pair], wire)
     resources = _resources(run.network, a, b)
-    begin = messages["send_posted"].to_numpy().astype(float)
-    end = np.maximum(messages["receive_done"].to_numpy().astype(float), begin + 1)
+    begin = every["send_posted"].to_numpy().astype(float)
+    end = np.maximum(every["receive_done"].to_numpy().astype(float), begin + 1)
     names = []
     for number, (name, rate, users) in enumerate(resources):
         names.append(name)
@@ -100,8 +103,10 @@ def expect(run: Run, messages: pl.DataFrame) -> Expected:
         holder[users[longer]] = before[longer]
         until = np.where(before >= 0, end[before], -np.inf)
         held_until[users] = np.maximum(held_until[users], until)
-    excess = _excess(run, messages, latency + wire + busy)
-    return Expected(latency, wire, busy, resource, tuple(names), holder, held_until, *excess)
+    excess = _excess(run, messages, latency + wire + busy[own])
+    return Expected(
+        latency, wire, busy[own], resource[own], tuple(names), holder[own], held_until[own], *excess
+    )
 
 
 def _before(begin: Floats, end: Floats, users: Numbers) -> Numbers:

@@ -169,8 +169,9 @@ class _Walk:
         ).to_series().to_numpy()  # fmt: skip
         messages = links.add_times(run)
         self.expected = links.expect(run, messages)
+        every = run.all_messages()
         self.ends = {
-            f"holder_{name}": messages[name].to_numpy() for name in ("call", "sender", "receiver")
+            f"holder_{name}": every[name].to_numpy() for name in ("call", "sender", "receiver")
         }
         self.steps = self._make_steps(messages)
 

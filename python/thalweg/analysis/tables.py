@@ -28,7 +28,8 @@ class Run:
     rank: of the world; communicator: a number, whose members() are known; kind, planned,
     algorithm, reason: names, reason is "" if it was planned; root: of the world, -1 where there is
     none; ranks: how many take part; member: the rank's number in the communicator; size: bytes;
-    enter, exit: nanoseconds; off_core: nanoseconds for which the system had put the rank aside.
+    enter, exit: nanoseconds; off_core: nanoseconds for which the system had put the rank aside;
+    nonblocking: whether the program may have done other things between enter and exit.
     """
     messages: pl.DataFrame
     """A row for each message of a planned call, both its ends together.
@@ -51,6 +52,12 @@ class Run:
     """Calls that not all of their ranks have a record of."""
     sites: tuple[str, ...] = field(default=())
     """Each rank's site; empty if there are none."""
+    nonblocking: int = 0
+    """The most nonblocking calls that a rank has records of, if they are left out of `calls`."""
+    background: pl.DataFrame = field(
+        default_factory=lambda: pl.DataFrame(schema=dict.fromkeys(MESSAGE_COLUMNS, pl.Int64))
+    )
+    """The messages of nonblocking calls that are left out: they use links, too."""
 
     def shapes(self) -> pl.DataFrame:
         """Returns each call's number with what calls have in common that ought to be alike."""
@@ -63,6 +70,10 @@ class Run:
             pl.col("enter").min().alias("begin"),
             pl.col("exit").max().alias("end"),
         )
+
+    def all_messages(self) -> pl.DataFrame:
+        """Returns the messages, and after them those in the background."""
+        return pl.concat([self.messages, self.background])
 
     def members(self) -> pl.DataFrame:
         """Returns the members of communicators by number: communicator, rank, member.
@@ -96,6 +107,7 @@ def build(
     library: str = "",
     clock_errors_ns: Sequence[float] = (),
     dilation: float = 1.0,
+    nonblocking: bool = False,
 ) -> Run:
     """Puts the records of all ranks together.
 
@@ -103,8 +115,10 @@ def build(
     taken to be on hosts of their own. `clock_errors_ns`: by rank, how wrong its host's clock may
     be; clocks are then aligned by the messages, too. `dilation`: of a lab, by which all times are
     divided, so that they compare with the network. Calls of which a rank's record is missing are
-    left out and counted. Nonblocking calls that ranks may start in any order can't be put together,
-    and are left out too. Raises UserError if a placement is given that isn't one of these ranks.
+    left out and counted. So are nonblocking calls unless `nonblocking` is set: between their begin
+    and their end the program may compute, so that nothing in them says who is waited for. Those
+    that ranks may start in any order can't be put together, and are always left out. Raises
+    UserError if a placement is given that isn't one of these ranks.
     """
     ranks = recorded[0].ranks if recorded else 0
     if placement is not None and len(placement) != ranks:
@@ -124,9 +138,11 @@ def build(
     calls, messages, clock_error_ns = _aligned(
         *tables, names_of_hosts, known, placement or (), np.array(clock_errors_ns) / dilation
     )
+    apart = [] if nonblocking else calls.filter("nonblocking")["call"].unique().to_list()
+    is_apart = pl.col("call").is_in(apart)
     return Run(
-        calls,
-        messages,
+        calls.filter(~is_apart),
+        messages.filter(~is_apart),
         ranks,
         names_of_hosts,
         known,
@@ -135,7 +151,14 @@ def build(
         clock_error_ns,
         left_out,
         _sites(network, placement),
+        0 if nonblocking else _most_nonblocking(recorded),
+        messages.filter(is_apart),
     )
+
+
+def _most_nonblocking(recorded: Sequence[RankEvents]) -> int:
+    is_one = (each.calls["type"] == events.NONBLOCKING_CALL for each in recorded)
+    return max((int(found.sum()) for found in is_one), default=0)
 
 
 def _aligned(
@@ -226,6 +249,7 @@ def _calls(recorded: Sequence[RankEvents], names: Names) -> tuple[pl.DataFrame, 
         pl.col("planned").cast(pl.Boolean),
         pl.col("member").rank("ordinal").over(key).cast(pl.Int64).sub(1),
         (pl.col("off_core").cast(pl.Int64) * events.OFF_CORE_NS).alias("off_core"),
+        (pl.col("type") == events.NONBLOCKING_CALL).alias("nonblocking"),
         pl.col("enter").min().over(key).alias("begin"),
     )  # fmt: skip
     rooted = pl.col("kind").is_in(["bcast", "reduce", "gather", "scatter"])
@@ -283,7 +307,7 @@ CALL_FIELDS: Mapping[str, str] = {
     "call": "number", "tag": "tag", "leader": "leader", "sequence": "sequence",
     "collective": "collective", "planned": "planned", "reason": "reason", "root": "root",
     "ranks": "ranks", "size": "size", "algorithm": "algorithm", "enter_ns": "enter",
-    "exit_ns": "exit", "member": "member", "off_core": "off_core",
+    "exit_ns": "exit", "member": "member", "off_core": "off_core", "type": "type",
 }  # fmt: skip
 CALL_COLUMNS = [
     "call",
@@ -300,6 +324,7 @@ CALL_COLUMNS = [
     "enter",
     "exit",
     "off_core",
+    "nonblocking",
 ]
 CALL_TIMES = ["enter", "exit", "off_core"]  # fmt: skip
 _CALL_SCHEMA = {
@@ -307,6 +332,7 @@ _CALL_SCHEMA = {
     "sequence": pl.UInt32, "collective": pl.UInt8, "planned": pl.UInt8, "reason": pl.UInt8,
     "root": pl.Int32, "ranks": pl.Int32, "size": pl.Int64, "algorithm": pl.UInt16,
     "enter": pl.Int64, "exit": pl.Int64, "member": pl.Int32, "off_core": pl.UInt16,
+    "type": pl.UInt8,
 }  # fmt: skip
 
 
@@ -314,7 +340,7 @@ _CALLS = {
     "call": pl.Int64, "rank": pl.Int32, "communicator": pl.Int64, "kind": pl.String,
     "planned": pl.Boolean, "algorithm": pl.String, "reason": pl.String, "root": pl.Int64,
     "ranks": pl.Int32, "member": pl.Int64, "size": pl.Int64, "enter": pl.Int64, "exit": pl.Int64,
-    "off_core": pl.Int64, "number": pl.UInt32,
+    "off_core": pl.Int64, "nonblocking": pl.Boolean, "number": pl.UInt32,
 }  # fmt: skip
 
 
@@ -330,7 +356,7 @@ _TRANSFER_FIELDS = {
     "segment": "segment", "size": "size", "how": "how", "posted_ns": "posted", "done_ns": "done",
     "applied_ns": "applied",
 }  # fmt: skip
-MESSAGE_COLUMNS = [
+MESSAGE_COLUMNS: list[str] = [
     *ENDS, "size", "how", "send_posted", "send_done", "receive_posted", "receive_done", "applied",
 ]  # fmt: skip
 MESSAGE_TIMES = MESSAGE_COLUMNS[-5:]

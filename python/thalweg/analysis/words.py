@@ -34,7 +34,7 @@ MOST_TIMES = 1000
 def sentences(verdict: Verdict) -> list[str]:
     """Returns the verdict in words."""
     if not verdict.total_ns:
-        return ["No collective was planned, so there is nothing to see inside."]
+        return ["No blocking collective was planned, so there is nothing to see inside."]
     cause, share = max(verdict.shares.items(), key=lambda item: item[1])
     meaning = MEANINGS[cause]
     if not verdict.network_known:
@@ -51,6 +51,14 @@ def sentences(verdict: Verdict) -> list[str]:
     if rest := verdict.suspects[1:3]:
         found.append(f"Besides: {'; '.join(_accusation(each, short=True) for each in rest)}.")
     return found
+
+
+def left_out(nonblocking: int) -> str:
+    """Returns a sentence about Run.nonblocking, which isn't 0."""
+    return (
+        f"Nonblocking calls are left out, up to {nonblocking} of a rank: while they go on the "
+        "program may compute, so that they don't say who is waited for."
+    )
 
 
 def _nothing_wrong(verdict: Verdict) -> str:

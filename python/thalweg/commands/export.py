@@ -94,7 +94,7 @@ def _write_run(
     }[format_name]
     check = check_output if format_name is Format.perfetto else check_output_folder
     check(output, f"export {output}")
-    write(runs.read(folder, network, hosts), output)
+    write(runs.read(folder, network, hosts, nonblocking=True), output)
 
 
 def _write_otf2(run: "Run", path: Path) -> None:

@@ -158,4 +158,6 @@ def _about(run: record.Run | None, findings: Findings | None) -> list[str]:
                 f"{plural(findings.run.left_out, 'call')} of which records are missing are left "
                 "out."
             )
+        if findings.run.nonblocking:
+            found.append(words.left_out(findings.run.nonblocking))
     return found

@@ -35,6 +35,7 @@ void report(Runtime& runtime, const Communicator& communicator, const Shape& sha
 
 CallRecord::CallRecord(Runtime& runtime, observe::Counters& counters, observe::Counted what)
     : _runtime(runtime), _counters(counters), _what(what) {
+  if (&counters != &runtime.counters) event.type = observe::EventType::nonblocking_call;
   event.collective = what.number();
   event.call = runtime.call_numbers.add(1);
   event.tag = event.leader = -1;
@@ -121,7 +122,7 @@ observe::CallKey CallRecord::key() const {
           .planned = event.planned,
           .reason = event.reason,
           .flags = static_cast<std::uint8_t>(
-              (&_counters != &_runtime.counters ? observe::is_nonblocking : 0) |
+              (event.type == observe::EventType::nonblocking_call ? observe::is_nonblocking : 0) |
               (prediction.native_ns > 0 ? observe::native_is_predicted : 0) |
               (prediction.bound_ns > 0 ? observe::bound_is_known : 0))};
 }

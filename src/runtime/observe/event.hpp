@@ -14,7 +14,10 @@ inline constexpr std::uint32_t version = 2;
 /// The unit of CallEvent::off_core.
 inline constexpr std::int64_t off_core_ns = 10'000;
 
-enum class EventType : std::uint8_t { none = 0, transfer = 1, call = 2 };
+/// Readers skip kinds that they don't know. `nonblocking_call` is a CallEvent, too: of a
+/// nonblocking call, or of a start of a persistent one, in whose time the program may do other
+/// things.
+enum class EventType : std::uint8_t { none = 0, transfer = 1, call = 2, nonblocking_call = 3 };
 
 /// One message of a planned collective, at one end. Times are in ticks.
 struct TransferEvent {
@@ -36,8 +39,8 @@ struct TransferEvent {
 
 /// One call of an intercepted collective.
 struct CallEvent {
-  EventType type = EventType::call;
-  std::uint8_t collective = 0; ///< Counted::number()
+  EventType type = EventType::call; ///< or nonblocking_call
+  std::uint8_t collective = 0;      ///< Counted::number()
   std::uint8_t planned = 0;
   std::uint8_t reason = 0; ///< Reason: why it was native, unless it was planned
   std::uint32_t call = 0;  ///< counts the calls of this process

@@ -130,6 +130,20 @@ TEST_CASE("transfers are recorded with what is common to their call, and world r
   CHECK(written.size == 100);
 }
 
+TEST_CASE("nonblocking calls are records of a type of their own, with the same fields") {
+  const testing::TemporaryFolder folder;
+  Recorder recorder;
+  REQUIRE(recorder.open(folder.path + "/events", {}, 8 * sizeof(Event)).empty());
+  CallEvent event = call(9);
+  recorder.add(event);
+  event.type = EventType::nonblocking_call;
+  recorder.add(event);
+  const File file = read(folder.path + "/events");
+  CHECK(static_cast<int>(file.events.at(0).type) == 2);
+  CHECK(static_cast<int>(file.events.at(1).type) == 3);
+  CHECK(file.events.at(1).call.call == 9);
+}
+
 TEST_CASE("ticks become times of the monotonic clock") {
   Calibration clock;
   const std::int64_t before = monotonic_ns();
