@@ -302,6 +302,6 @@ _CHANGE = {
 }  # fmt: skip
 _SUMMARY = {
     "library?": str, "algorithms?": [str], "reasons?": [str], "races?": [_RACE],
-    "changes?": [_CHANGE],
+    "more_races?": {"plan": WHOLE, "native": WHOLE, "second": WHOLE}, "changes?": [_CHANGE],
 }  # fmt: skip
 """What `thalweg explain` and the analysis read of a summary; docs/events-file.md has all."""

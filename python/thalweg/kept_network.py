@@ -4,12 +4,12 @@ Also checks, before a run and after it, whether plans could follow at all.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from thalweg import changes, console, inputs, switches
+from thalweg import changes, console, inputs, knowledge, switches, weather
 from thalweg import network as networks
 from thalweg.changes import Change
 from thalweg.errors import UserError
@@ -79,6 +79,27 @@ def _why_not(summary: Mapping[str, Any] | None, *, planned: bool, kept: bool) ->
     if reason := summary.get("everything_native"):
         return f"everything was native ({reason}), so no plans followed the network"
     return ""
+
+
+def learn(
+    source: Path | None, summary: Mapping[str, Any] | None, hosts: Iterable[str], at: float
+) -> None:
+    """Adds what a run found of the network to the weather of its hosts, as of the time `at`.
+
+    A note says why if the network can't be read, or isn't the run's.
+    """
+    found = changes.of(summary)
+    if source is None or not any(change["causes"] for change in found):
+        return
+    try:
+        before = inputs.network(source)
+        after = _copy(before)
+        changed_network(after, found)
+    except UserError as error:
+        console.note(f"the weather doesn't learn what this run found of the network: {error}")
+        return
+    called = [host.name for host in before.hosts]
+    knowledge.add(hosts, weather.of_change(before, after, at), called)
 
 
 def changed_network(net: Network, found: list[Change]) -> list[str]:

@@ -10,8 +10,8 @@ is wanted, a sure forecast stands for it. A file that the user gives is never ch
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,7 @@ from thalweg.files import locked, writing
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.network import Network
-from thalweg.weather import Entry
+from thalweg.weather import Entry, Pair
 
 if TYPE_CHECKING:
     from thalweg.record import Run
@@ -364,15 +364,28 @@ def _calibrate(
 
 def learn(run: "Run", hosts: Iterable[str]) -> None:
     """Adds a run record to the weather of its hosts, whatever they are called."""
+    add(hosts, weather.of_record(run, time.time()), run.hosts)
+
+
+def add(hosts: Iterable[str], entry: Entry, called: Sequence[str]) -> None:
+    """Adds an entry to the weather of some hosts. What it has of other hosts is left out; nothing
+    is added if that is all.
+
+    `called`: all hosts of the network or record that the entry is of, as they are called in it.
+    """
     names = list(dict.fromkeys(hosts))
-    found = host_names.matches(run.hosts, names)
-    own = [None if at is None else names[at] for at in found]
-    entry = weather.of_record(run, time.time())
-    renamed = dict(zip(run.hosts, own, strict=True))
-    ratios = {
-        (a, b): ratio
-        for (first, second), ratio in entry.ratio.items()
-        if (a := renamed[first]) and (b := renamed[second])
-    }
-    if ratios:
-        weather.add(names, Entry(entry.at, "record", ratio=ratios))
+    own = [None if at is None else names[at] for at in host_names.matches(called, names)]
+    renamed = dict(zip(called, own, strict=True))
+
+    def of_pairs(values: Mapping[Pair, float]) -> dict[Pair, float]:
+        return {
+            (a, b): value
+            for (first, second), value in values.items()
+            if (a := renamed[first]) and (b := renamed[second])
+        }
+
+    latency, bandwidth, ratio = map(of_pairs, (entry.latency, entry.bandwidth, entry.ratio))
+    ports = {name: limits for each, limits in entry.ports.items() if (name := renamed[each])}
+    if latency or bandwidth or ratio:
+        known = replace(entry, latency=latency, bandwidth=bandwidth, ratio=ratio, ports=ports)
+        weather.add(names, known)

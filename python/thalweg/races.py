@@ -46,7 +46,21 @@ def line(summary: Mapping[str, Any] | None) -> str:
         shown = max(unplanned, key=_gain)
         text += f" (most: {name(shown)}: {_times(shown, last_verdict(shown), dilation)})"
     wrong = [each for race in all_races for each in wrong_predictions(race, dilation)]
-    return ", ".join(filter(None, [text, predictions.line(wrong)]))
+    return ", ".join(filter(None, [text, more(summary), predictions.line(wrong)]))
+
+
+def more(summary: Mapping[str, Any] | None) -> str:
+    """What is known of races that a summary only counts; empty if there are none.
+
+    Text such as "1,200 more, of which plans won 1,100 and native 100".
+    """
+    counts: Mapping[str, int] = (summary or {}).get("more_races") or {}
+    if not (count := sum(counts.values())):
+        return ""
+    names = {"plan": "plans", "native": "native", SECOND: "second plans"}
+    first, *others = [(names[who], counts[who]) for who in names if counts.get(who)]
+    text = f"{count:,} more, of which {first[0]} won {first[1]:,}"
+    return text + "".join(f" and {name} {won:,}" for name, won in others)
 
 
 def shape(race: Mapping[str, Any]) -> str:

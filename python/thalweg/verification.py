@@ -50,10 +50,16 @@ def heard(
     if caution.verify == "always":
         return None
     since = max(measured_at(net), time.time() - FRESH)
-    found = drift.known(weather.load(hosts, recent=True).since(since), since)
+    later = weather.load(hosts, recent=True).since(since)
     # Two hosts have one such pair.
     enough = min(FEWEST, len(telling))
-    return found if len(names_of(net, telling) & {*found.bandwidth}) >= enough else None
+    pairs = {pair for entry in later.entries if _is_measured(entry) for pair in entry.bandwidth}
+    return drift.known(later, since) if len(names_of(net, telling) & pairs) >= enough else None
+
+
+def _is_measured(entry: Entry) -> bool:
+    """Whether it tells that a network was looked at: a run has only what it found to differ."""
+    return entry.source != "run"
 
 
 def is_another(
@@ -85,7 +91,8 @@ def measured_at(net: Network) -> float:
 def to_sample(net: Network, caution: Caution) -> list[tuple[int, int]]:
     """Returns pairs that the forecast lets suspect, and telling ones if none was measured for long.
 
-    Run records don't count for that: by them only what became twice as slow is suspected.
+    Run records don't count for that: by them only what became twice as slow is suspected. Nor does
+    what runs found to have changed, which is suspected.
     """
     since = measured_at(net)
     history = weather.load([host.name for host in net.hosts], recent=True)
@@ -93,7 +100,8 @@ def to_sample(net: Network, caution: Caution) -> list[tuple[int, int]]:
     suspicious = suspicion.suspicious(net, later, caution.threshold)
     telling = sampling.telling_pairs(net)
     names = names_of(net, telling)
-    last = max([since, *(entry.at for entry in later.entries if names & {*entry.bandwidth})])
+    heard_of = (entry for entry in later.entries if _is_measured(entry))
+    last = max([since, *(entry.at for entry in heard_of if names & {*entry.bandwidth})])
     if caution.verify == "always" or time.time() - last > FRESH:
         suspicious += sampling.longest_ago(net, telling, later)
     return list(dict.fromkeys(suspicious))[: sampling.TELLING]

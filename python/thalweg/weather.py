@@ -1,8 +1,8 @@
 """The weather: the history of what was measured and observed between hosts, and its forecast.
 
-docs/weather-file.md describes the file. Every probe, every run record and every sample adds a line
-to the file of its hosts; nothing is ever changed in it, and if it can't be read or written, a note
-on standard error says so and the work goes on.
+docs/weather-file.md describes the file. Every probe, every run record, every sample and every run
+whose plans followed a change adds a line to the file of its hosts; nothing is ever changed in it,
+and if it can't be read or written, a note on standard error says so and the work goes on.
 """
 
 import fcntl
@@ -53,7 +53,7 @@ FEWEST = 20
 USUAL_SHARE = 0.1
 """The share of a pair's transfers that are quicker than what counts as its ratio."""
 
-Source = Literal["probe", "record", "sample"]
+Source = Literal["probe", "record", "sample", "run"]
 Quantity = Literal["latency", "bandwidth", "ratio"]
 Pair = tuple[str, str]
 
@@ -148,6 +148,29 @@ def of_network(net: Network, at: float, source: Source = "probe") -> Entry:
         _measured(names, net.bandwidth, net.bandwidth_error),
         ports={host.name: (host.egress, host.ingress) for host in net.hosts},
         trunks={trunk.name: trunk.capacity for trunk in net.trunks},
+    )
+
+
+def of_change(before: Network, after: Network, at: float) -> Entry:
+    """Returns what a run found to have changed in a network, as it was when the run ended."""
+    names = [host.name for host in after.hosts]
+    both = [*zip(before.hosts, after.hosts, strict=True)]
+    trunks = [*zip(before.trunks, after.trunks, strict=True)]
+
+    def changed(values: Any, known: Any) -> dict[Pair, float]:
+        return _measured(names, np.where(values == known, np.nan, values), None)
+
+    return Entry(
+        at,
+        "run",
+        changed(after.latency, before.latency),
+        changed(after.bandwidth, before.bandwidth),
+        ports={
+            now.name: (now.egress, now.ingress)
+            for was, now in both
+            if (now.egress, now.ingress) != (was.egress, was.ingress)
+        },
+        trunks={now.name: now.capacity for was, now in trunks if now.capacity != was.capacity},
     )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from test_changes import CAUSE, CHANGE
 
-from thalweg import inputs, kept_network
+from thalweg import inputs, kept_network, weather
 from thalweg import network as networks
 from thalweg.cli import main
 from thalweg.errors import UserError
@@ -94,6 +94,64 @@ def test_a_kept_network_has_what_the_causes_say_and_its_history(tmp_path: Path) 
     assert after.latency[2, 0] == pytest.approx(0.003)
     assert after.latency[0, 2] == pytest.approx(0.001)
     assert "a run found: bandwidth of the egress of host1" in after.measured_with
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_what_a_run_found_enters_the_weather(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    net = networks.even_network(4, 0.001, 1e8)
+    net.trunks = [Trunk("out", [0, 1], [2, 3], 2e8, 0)]
+    source = tmp_path / "net.json"
+    networks.write(net, source)
+    names = [f"{host.name}.cluster" for host in net.hosts[:3]]  # the fourth one isn't theirs
+    cause = CAUSE | {"from": ["host2"], "to": ["host0"]}
+    latency = CHANGE | {"quantity": "latency", "causes": [cause]}
+    summary = {"changes": [CHANGE, latency, CHANGE | {"outcome": "taken back"}]}
+    kept_network.learn(source, summary, names, 1e9)
+    (entry,) = weather.load(names).entries
+    first, second, third = names
+    assert (entry.at, entry.source) == (1e9, "run")
+    assert entry.latency == {(third, first): pytest.approx(0.003)}
+    slow = pytest.approx(1e8 / 8)
+    assert entry.bandwidth == {(second, first): slow, (second, third): slow}
+    assert list(entry.ports) == [second]
+    assert entry.ports[second][0] == pytest.approx(net.hosts[1].egress / 8)
+    assert entry.trunks == {}
+
+    recovery = CHANGE | {"recovery": True, "causes": [CAUSE]}
+    improvement = CHANGE | {"improvement": True, "causes": []}
+    for nothing in ([CHANGE, recovery], [improvement], [CHANGE | {"adopted": 0}], []):
+        kept_network.learn(source, {"changes": nothing}, names, 2e9)
+    kept_network.learn(source, None, names, 2e9)
+    kept_network.learn(None, summary, names, 2e9)
+    assert len(weather.load(names).entries) == 1
+    assert capsys.readouterr().err == ""
+
+    kept_network.learn(tmp_path / "none.json", summary, names, 2e9)
+    networks.write(networks.even_network(1, 0.001, 1e8), source)
+    kept_network.learn(source, summary, names, 2e9)
+    unread, foreign = capsys.readouterr().err.splitlines()
+    assert "the weather doesn't learn what this run found of the network: " in unread
+    assert "which --network lacks" in foreign
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_where_the_weather_can_not_be_kept_one_line_says_so(
+    tmp_path: Path, own_cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    net = networks.even_network(4, 0.001, 1e8)
+    networks.write(net, tmp_path / "net.json")
+    names = [host.name for host in net.hosts]
+    path = weather.location(names)
+    path.parent.mkdir(parents=True)
+    path.write_text("something else\n")
+    for at in (1e9, 2e9):
+        kept_network.learn(tmp_path / "net.json", {"changes": [CHANGE]}, names, at)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"weather {path} isn't kept" in line
+    assert path.read_text() == "something else\n"
+    assert own_cache in path.parents
 
 
 def test_a_trunk_to_several_sites_keeps_its_capacity_where_one_of_them_is_slower() -> None:

@@ -171,6 +171,24 @@ def test_records_of_runs_do_not_put_a_sample_off(sampler: Sampler) -> None:
     assert len(sampler.asked) == 1
 
 
+def test_what_a_run_found_is_sampled_and_does_not_put_a_sample_off(sampler: Sampler) -> None:
+    net = network()
+    pairs = sampling.telling_pairs(net)
+    same = {(NAMES[a], NAMES[b]): float(net.bandwidth[a, b]) for a, b in pairs}
+    keep(net)
+    weather.add(NAMES, Entry(time.time(), "run", bandwidth=same))
+    knowledge.network(HOSTS, LAUNCHER)
+    assert sampler.asked == [pairs]
+
+    net.measured_at = now_text(60)
+    keep(net)
+    knowledge.network(HOSTS, LAUNCHER)
+    assert len(sampler.asked) == 1
+    weather.add(NAMES, Entry(time.time(), "run", bandwidth={("c", "d"): 1e6}))
+    knowledge.network(HOSTS, LAUNCHER)
+    assert sampler.asked[1:] == [[(2, 3)]]
+
+
 def test_what_a_sample_had_no_time_for_is_said_and_comes_first_in_the_next(
     sampler: Sampler, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -233,6 +233,24 @@ def test_explain_shows_the_races_of_a_run(
         assert at_fault in line
 
 
+def test_races_that_are_only_counted_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = {"races": [RACE], "more_races": {"plan": 1100, "native": 100, "second": 0}}
+    told = "1,200 more, of which plans won 1,100 and native 100"
+    assert races.more(summary) == told
+    assert f"), {told}, " in races.line(summary)
+    assert races.more({"more_races": {"plan": 0, "native": 2, "second": 3}}) == (
+        "5 more, of which native won 2 and second plans 3"
+    )
+    assert races.more({"races": [RACE]}) == races.more(None) == ""
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    assert main(["explain", str(tmp_path)]) == 0
+    assert told in capsys.readouterr().out
+    assert main(["explain", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["more_races"] == summary["more_races"]
+
+
 def killed(folder: Path) -> Path:
     """The record of a run of which a rank was killed, with events."""
     write(

@@ -123,7 +123,8 @@ def _explain_run(folder: Path, collective: str | None, size: str | None, json: b
     changed = list(filter(is_wanted, changes.of(summary)))
     dilation = record.dilation_of(summary)
     if json:
-        console.show_json({"races": found, "changes": changed, "dilation": dilation})
+        counted = {"more_races": summary["more_races"]} if "more_races" in summary else {}
+        console.show_json({"races": found, "changes": changed, "dilation": dilation} | counted)
         return 0
     asked = f" of a {collective}" if collective else ""
     asked += f" of {size}" if size else ""
@@ -131,6 +132,8 @@ def _explain_run(folder: Path, collective: str | None, size: str | None, json: b
         _show_lines(changes.story(each, dilation))
     for each in found:
         _show_lines(races.story(each, dilation))
+    if rest := races.more(summary):
+        console.show_line(f"{rest}: of any shape, on communicators that are gone, or replaced")
     if not found:
         console.show_line(f"no race{asked} in run {folder} came to a verdict")
     if not changed:

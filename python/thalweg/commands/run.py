@@ -9,6 +9,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -199,10 +200,14 @@ def _status_stands() -> Iterator[None]:
 def _follow_network(
     prepared: Preparation, summary: dict[str, Any] | None, keep: Path | None
 ) -> None:
-    """Keeps the network that plans followed to, if that is wanted, and says if none could."""
-    from thalweg import kept_network
+    """Adds what a run found of the network to the weather of its hosts; keeps the network that
+    plans followed to, if that is wanted, and says if none could."""
+    from thalweg import host_names, kept_network
 
     planned = prepared.plan is not None
+    names = prepared.known or host_names.own(prepared.placement)
+    if planned:
+        kept_network.learn(prepared.network, summary, names, time.time())
     if said := kept_network.what_came_of_it(prepared.network, summary, keep, planned=planned):
         console.note(said)
 

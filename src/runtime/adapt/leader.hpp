@@ -59,6 +59,14 @@ public:
   /// Whether the new plans are better on the mean of the network before and now, if the answer is
   /// their number.
   [[nodiscard]] bool suits_both() const { return answer() > 0 && _thread->suits_both(); }
+  /// Returns the processor time that was spent on improvements, in nanoseconds.
+  [[nodiscard]] std::int64_t improving_ns() const {
+    return _thread != nullptr ? _thread->improving_ns() : 0;
+  }
+  /// Lets what goes on in the thread come to nothing, soon.
+  void hurry() {
+    if (_thread != nullptr) _thread->cancel();
+  }
   /// Returns the new plans, a table's bytes. Requires that the answer is their number.
   [[nodiscard]] const std::string& bytes() const { return _thread->bytes(); }
   /// Waits for the thread. Nothing may be planned any more.

@@ -33,6 +33,8 @@ public:
   [[nodiscard]] bool is_too_large() const { return _result.is_too_large; }
   /// Whether it couldn't plan, for lack of memory or of a thread. Requires the same.
   [[nodiscard]] bool has_failed() const { return _has_failed; }
+  /// Returns the processor time that it has spent on improvements, in nanoseconds.
+  [[nodiscard]] std::int64_t improving_ns() const { return _improving_ns; }
   /// Lets nothing be worth it, soon.
   void cancel() { _is_cancelled = true; }
   /// Cancels, and waits until the plan that is being made is ready.
@@ -44,6 +46,7 @@ private:
   std::thread _thread;
   std::atomic<std::int64_t> _answer{Replanning::nothing};
   std::atomic<bool> _is_cancelled{false};
+  std::atomic<std::int64_t> _improving_ns{0};
   Replan _result;
   std::string _bytes;
   bool _has_failed = false;

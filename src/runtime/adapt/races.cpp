@@ -114,12 +114,14 @@ void Races::keep(const Race& race) {
     _won.push_back(won);
   else
     _won[_kept++ % _most_won] = won;
-  if (race.verdicts().empty() || _replaced.size() == most_replaced) return;
+  if (race.verdicts().empty()) return;
+  bool has_room = _replaced.size() < most_replaced;
   try {
-    _replaced.push_back(race);
+    if (has_room) _replaced.push_back(race);
   } catch (const std::bad_alloc&) {
-    return; // It is missing in reports.
+    has_room = false;
   }
+  if (!has_room) ++_left_out[race.incumbent()];
 }
 
 /// Looks for something to agree on.

@@ -104,6 +104,8 @@ public:
   [[nodiscard]] const std::vector<Race>& all() const { return _races; }
   /// Returns the first of the races that were replaced after a verdict, for reports.
   [[nodiscard]] const std::vector<Race>& replaced() const { return _replaced; }
+  /// Returns how many further ones were, by what each ended with.
+  [[nodiscard]] const ByCandidate<std::uint64_t>& left_out() const { return _left_out; }
   [[nodiscard]] std::uint64_t calls() const { return _calls; }
   /// Returns the calls after which the ranks wait for an agreement that has begun.
   /// @param waits_for_all whether all ranks are known to have entered a call so much later
@@ -136,8 +138,9 @@ private:
   std::vector<Race> _races;                        ///< with room for the most from the beginning
   std::array<std::uint64_t, most_races> _called{}; ///< the call in which each was found last
   std::vector<Race> _replaced;
-  std::size_t _latest = 0; ///< found last
-  std::size_t _at = none;  ///< what is agreed on, or goes on
+  ByCandidate<std::uint64_t> _left_out; ///< of those, by winner
+  std::size_t _latest = 0;              ///< found last
+  std::size_t _at = none;               ///< what is agreed on, or goes on
   std::uint64_t _calls = 0, _epochs = 0;
   std::uint64_t _next;                 ///< the call at which to look
   std::uint64_t _begun = 0, _last = 0; ///< the calls in which the latest agreements began

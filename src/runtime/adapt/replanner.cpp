@@ -21,6 +21,9 @@ constexpr std::uint64_t first_calls = 4;
 constexpr std::uint64_t most_epochs_to_compare = 64;
 /// So many epochs without a call of a shape, and no further one is waited for.
 constexpr std::uint64_t most_epochs_without_calls = 8;
+/// What an improvement is expected to take of a processor's time for each rank, before one was
+/// made: a table, which has some ten plans that count, is taken to need ten times as much (wisdom).
+constexpr std::int64_t improvement_ns_per_rank = 10'000'000;
 /// While plans are made for what is known to last, looks at races tell nothing new.
 constexpr std::int64_t planning_pause_ns = Replanning::least_rest_ns;
 
@@ -46,7 +49,8 @@ bool has_same_plan(const planner::Table* one, const planner::Table* other, const
 
 Replanner::Replanner(const Network& network, std::string library, network::Placement placement,
                      collective::Rank rank)
-    : _plan_network(network), _observer(placement, rank) {
+    : _state(improvement_ns_per_rank * static_cast<std::int64_t>(placement.size())),
+      _plan_network(network), _observer(placement, rank) {
   if (rank == 0)
     _leader = std::make_unique<Leader>(_state, network, std::move(library), std::move(placement));
 }
@@ -183,7 +187,11 @@ void Replanner::follow_up(Races& races) {
 /// Begins an attempt for a plan that drifted, unless it is too early for that.
 void Replanner::follow_drift(Races& races, std::size_t drifted) {
   const Watch& watch = races.all()[drifted].watch();
-  if (!_state.suspect(drifted, watch.is_slower(), races.elapsed_ns())) return;
+  if (!_state.suspect(drifted, watch.is_slower(), races.elapsed_ns())) {
+    // An improvement makes room: it ends at the next question to the leader.
+    if (_leader != nullptr && _state.changes_plans() && _state.improves()) _leader->hurry();
+    return;
+  }
   _usual_ns = watch.usual_ns();
   _cost_before_ns = watch.cost_ns();
   begin_attempt(races, drifted);
@@ -227,8 +235,10 @@ observe::PairTimesLog* Replanner::log(const Races& races, const Race& race, unit
 void Replanner::begin_agreement(MPI_Comm comm, const Chooser& chooser) {
   const std::int64_t answer = _leader != nullptr ? _leader->answer() : Replanning::nothing;
   const bool suits_both = _leader != nullptr && _leader->suits_both();
+  // After the answer: with a plan comes what it took.
+  const std::int64_t improving_ns = _leader != nullptr ? _leader->improving_ns() : 0;
   const bool is_well = prepare(chooser);
-  _own = _state.record(_leader != nullptr, answer, suits_both, is_well, _content);
+  _own = _state.record(_leader != nullptr, answer, suits_both, is_well, _content, improving_ns);
   check(native.Iallreduce(_own.data(), _all.data(), static_cast<int>(_own.size()), native.int64,
                           native.min, comm, &_request));
 }

@@ -9,7 +9,7 @@ namespace {
 
 /// The fields of a ReplanRecord.
 struct Said {
-  enum Field : std::uint8_t { state, negative_state, answer, well, both };
+  enum Field : std::uint8_t { state, negative_state, answer, well, both, improving };
 };
 
 constexpr std::int64_t least_gain = 20; ///< thousandths
@@ -106,6 +106,7 @@ bool Replanning::improve(std::size_t race, std::int64_t now_ns) {
   if (_stage != Stage::calm || !_is_prepared || _may_recover || (_improved & bit) != 0)
     return false;
   if (now_ns < _improved_ns + improvement_pause_ns) return false;
+  if (now_ns / improvement_share < _improving_ns + _last_improvement_ns) return false;
   _improved |= bit;
   _improved_ns = now_ns;
   begin(Stage::improving, race, false, now_ns);
@@ -159,7 +160,7 @@ void Replanning::collected() {
 }
 
 ReplanRecord Replanning::record(bool leads, std::int64_t answer, bool suits_both, bool all_is_well,
-                                std::uint64_t content) const {
+                                std::uint64_t content, std::int64_t improving_ns) const {
   std::int64_t own = hash();
   if (_stage == Stage::checking && all_is_well) own ^= static_cast<std::int64_t>(content >> 2);
   ReplanRecord result{};
@@ -168,6 +169,7 @@ ReplanRecord Replanning::record(bool leads, std::int64_t answer, bool suits_both
   result[Said::answer] = leads ? answer : std::numeric_limits<std::int64_t>::max();
   result[Said::well] = all_is_well ? 1 : 0;
   result[Said::both] = !leads || suits_both ? 1 : 0;
+  result[Said::improving] = leads ? improving_ns : std::numeric_limits<std::int64_t>::max();
   return result;
 }
 
@@ -180,6 +182,7 @@ bool Replanning::agree(const ReplanRecord& all) {
     _stage = Stage::off;
     return false;
   }
+  note_improving(all[Said::improving]);
   if (_is_dismissed) return true;
   switch (_stage) {
   case Stage::planning:
@@ -209,6 +212,13 @@ bool Replanning::agree(const ReplanRecord& all) {
   default:
     return true;
   }
+}
+
+/// @param ns what improvements have taken so far
+void Replanning::note_improving(std::int64_t ns) {
+  if (ns <= _improving_ns) return;
+  _last_improvement_ns = ns - _improving_ns;
+  _improving_ns = ns;
 }
 
 /// Goes on with the leader's answer, of the stage `planning`.
@@ -285,6 +295,8 @@ std::int64_t Replanning::hash() const {
                                     std::uint64_t{_improves},
                                     _improved,
                                     static_cast<std::uint64_t>(_improved_ns),
+                                    static_cast<std::uint64_t>(_improving_ns),
+                                    static_cast<std::uint64_t>(_last_improvement_ns),
                                     std::uint64_t{_is_prepared}})
     result = (result ^ value) * 0x100000001b3;
   return static_cast<std::int64_t>(result >> 2);

@@ -7,7 +7,7 @@
 namespace thalweg::runtime {
 
 /// The numbers that the ranks of a communicator agree on while plans change: the minimum of each.
-using ReplanRecord = std::array<std::int64_t, 5>;
+using ReplanRecord = std::array<std::int64_t, 6>;
 
 /// How the ranks of a communicator come from a suspicion to another table of plans: a state machine
 /// without messages and clocks, which is the same on all ranks.
@@ -39,7 +39,9 @@ using ReplanRecord = std::array<std::int64_t, 5>;
 ///
 /// A plan whose calls take what they usually do is planned anew once, for the calls as they come,
 /// after 5 s at the earliest: what was planned before the run knew neither which calls follow each
-/// other nor which of them matter.
+/// other nor which of them matter. What the leader spends on that is a twentieth of the time so far
+/// at most: the next improvement waits until there is time for one that takes as long as the last.
+/// Planning for what drifted isn't counted and never waits for that.
 class Replanning {
 public:
   /// What begins in a call.
@@ -80,12 +82,17 @@ public:
   static constexpr std::uint64_t patient_calls = 7;
   static constexpr std::int64_t longest_doubt_ns = 10'000'000'000;
   static constexpr std::int64_t improvement_pause_ns = 5'000'000'000;
+  static constexpr std::int64_t improvement_share = 20; ///< improvements may take a twentieth
   static constexpr std::int64_t least_look_ns = 5'000'000'000, longest_look_ns = 160'000'000'000;
   /// Tables of up to this many bytes need no room to be made.
   static constexpr std::int64_t room = 1 << 16;
   /// What the leader answers in the stage `planning`, besides the bytes of the new plans. When it
   /// is looked for a recovery, any bytes mean that it is found.
   static constexpr std::int64_t busy = -1, nothing = 0;
+
+  Replanning() = default;
+  /// @param improvement_ns what the first improvement is expected to take; equal on all ranks
+  explicit Replanning(std::int64_t improvement_ns) : _last_improvement_ns(improvement_ns) {}
 
   /// Counts a blocking call of the communicator. Returns what begins in it.
   /// @param may_change whether the table may change in this call: no race is being agreed on
@@ -151,8 +158,8 @@ public:
   /// Begins to look whether what plans in force avoid has recovered, if it is time for that: then
   /// it returns true. @param race of which this is observed
   bool look_for_recovery(std::size_t race, std::int64_t now_ns);
-  /// Begins to plan anew for a race that hasn't drifted, if it is time for that and hasn't been
-  /// done: then it returns true.
+  /// Begins to plan anew for a race that hasn't drifted, if it is time for that, there is time for
+  /// it and it hasn't been done: then it returns true.
   bool improve(std::size_t race, std::int64_t now_ns);
   /// Whether what goes on, or ended last, improves a plan that hasn't drifted.
   [[nodiscard]] bool improves() const { return _improves; }
@@ -169,8 +176,10 @@ public:
   /// @param suits_both the leader's, of the same stage: see suits_both()
   /// @param all_is_well of the stages `preparing`, `allocating` and `checking`
   /// @param content a hash of the new plans; of the stage `checking`
+  /// @param improving_ns the leader's: what improvements have taken so far
   [[nodiscard]] ReplanRecord record(bool leads, std::int64_t answer, bool suits_both,
-                                    bool all_is_well, std::uint64_t content) const;
+                                    bool all_is_well, std::uint64_t content,
+                                    std::int64_t improving_ns = 0) const;
   /// Goes on with the minimum of all ranks' records. Returns false if the ranks' states differ.
   bool agree(const ReplanRecord& all);
   /// Notes how long a call takes, as agreed; the pauses between questions to the leader depend on
@@ -194,6 +203,7 @@ public:
 private:
   [[nodiscard]] std::int64_t hash() const;
   [[nodiscard]] std::int64_t pause_ns(std::int64_t now_ns) const;
+  void note_improving(std::int64_t ns);
   void begin(Stage stage, std::size_t race, bool slower, std::int64_t now_ns);
   void drop();
   void follow(std::int64_t answer, bool suits_both);
@@ -217,6 +227,8 @@ private:
   std::int64_t _suspects_ns = 0, _doubt_ns = least_rest_ns;
   std::uint64_t _improved = 0;   ///< races, a bit each
   std::int64_t _improved_ns = 0; ///< when that was done last
+  /// What improvements took so far, as agreed, and the last one of them.
+  std::int64_t _improving_ns = 0, _last_improvement_ns = 0;
   std::int64_t _now_ns = 0, _changed_ns = 0, _rest_ns = least_rest_ns;
   std::int64_t _look_ns = 0;  ///< when the next look for a recovery is due
   std::int64_t _trial_ns = 0; ///< what a trial costs; 0: not known

@@ -87,6 +87,14 @@ std::string report(const Race& race, const planner::Table* table, collective::Ra
          "}";
 }
 
+/// Visits the races with a verdict that are known one by one.
+template <class Visit>
+void for_each_decided(const Races& races, const Visit& visit) {
+  for (const std::vector<Race>* const those : {&races.replaced(), &races.all()})
+    for (const Race& race : *those)
+      if (!race.verdicts().empty()) visit(race);
+}
+
 template <class Integer>
 std::optional<Integer> number(std::string_view text) {
   Integer value = 0;
@@ -128,10 +136,29 @@ std::string size_fields(const SizeRange& sizes) {
 std::vector<std::string> reports(const Races& races, const planner::Table* table,
                                  collective::Rank ranks, int leader) {
   std::vector<std::string> result;
-  for (const std::vector<Race>* const those : {&races.replaced(), &races.all()})
-    for (const Race& race : *those)
-      if (!race.verdicts().empty()) result.push_back(report(race, table, ranks, leader));
+  for_each_decided(races,
+                   [&](const Race& race) { result.push_back(report(race, table, ranks, leader)); });
   return result;
+}
+
+ByCandidate<std::uint64_t> more_races(const Races& races, std::size_t reported) {
+  ByCandidate<std::uint64_t> result = races.left_out();
+  std::size_t at = 0;
+  for_each_decided(races, [&](const Race& race) {
+    if (at++ >= reported) ++result[race.incumbent()];
+  });
+  return result;
+}
+
+std::string as_json(const ByCandidate<std::uint64_t>& numbers) {
+  std::string text;
+  std::uint64_t all = 0;
+  for (const Candidate each : all_candidates) {
+    all += numbers[each];
+    text += (text.empty() ? "{" : ", ") + observe::quoted(units::name_of(each)) + ": " +
+            std::to_string(numbers[each]);
+  }
+  return all == 0 ? "" : text + "}";
 }
 
 std::vector<Won> parse_raced(std::string_view text) {

@@ -21,6 +21,13 @@ std::string size_fields(const SizeRange& sizes);
 std::vector<std::string> reports(const Races& races, const planner::Table* table,
                                  collective::Rank ranks, int leader);
 
+/// Returns how many races of a communicator are missing in the first `reported` ones of these, by
+/// what each ended with.
+ByCandidate<std::uint64_t> more_races(const Races& races, std::size_t reported);
+
+/// Returns such numbers as a JSON object; empty if all are 0.
+std::string as_json(const ByCandidate<std::uint64_t>& numbers);
+
 /// Parses THALWEG_RACED: "allreduce:0:4096,bcast:3:65536:second" names collective, root and size
 /// of the races that native or, where that is said, the second plan won before. Parts that are
 /// wrong are left out.

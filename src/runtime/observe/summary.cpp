@@ -19,6 +19,7 @@ std::string summary(const RunInfo& info, const Counters& counters, const Calibra
          (info.races.empty()
               ? ""
               : ",\n  \"races\": " + list(info.races, [](const auto& race) { return race; })) +
+         (info.more_races.empty() ? "" : ",\n  \"more_races\": " + info.more_races) +
          (info.changes.empty()
               ? ""
               : ",\n  \"changes\": " + list(info.changes, [](const auto& each) { return each; })) +

@@ -18,8 +18,9 @@ struct RunInfo {
   std::string dilation = "1";            ///< of the lab's network, as a number in JSON
   const Counters* nonblocking = nullptr; ///< of nonblocking calls; null: none is planned
   std::vector<std::string> races;        ///< each as JSON
-  std::vector<std::string> changes;      ///< of plans that followed the network: each as JSON
-  std::vector<std::string> algorithms;   ///< names: CallEvent::algorithm counts them from 1
+  std::string more_races;              ///< numbers of further ones, as JSON; empty: there are none
+  std::vector<std::string> changes;    ///< of plans that followed the network: each as JSON
+  std::vector<std::string> algorithms; ///< names: CallEvent::algorithm counts them from 1
 };
 
 /// Returns the content of summary.json.

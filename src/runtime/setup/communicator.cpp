@@ -107,12 +107,19 @@ std::vector<std::string> reports_of(const Communicator& communicator) {
                  communicator.leader());
 }
 
-/// Keeps the reports that `make` returns, as far as there is room for them.
+/// Keeps the reports that `make` returns, as far as there is room for them. Returns how many.
 template <class Make>
-void keep(std::vector<std::string>& ended, const Make& make) {
-  if (ended.size() >= most_ended_reports) return; // of thousands of communicators none is made
+std::size_t keep(std::vector<std::string>& ended, const Make& make) {
+  const std::size_t before = ended.size();
+  if (before >= most_ended_reports) return 0; // of thousands of communicators none is made
   for (std::string& report : make())
     if (ended.size() < most_ended_reports) ended.push_back(std::move(report));
+  return ended.size() - before;
+}
+
+void sum_up(ByCandidate<std::uint64_t>& sums, const ByCandidate<std::uint64_t>& more) {
+  for (const Candidate each : all_candidates)
+    sums[each] += more[each];
 }
 
 } // namespace
@@ -215,7 +222,8 @@ void Communicators::erase(MPI_Comm comm) {
     const std::lock_guard lock(_mutex);
     _retired.insert(_retired.end(), retired.begin(), retired.end());
     if (gone->leader() == 0 && gone->rank == 0) {
-      keep(_ended_races, [&] { return reports_of(*gone); });
+      const std::size_t kept = keep(_ended_races, [&] { return reports_of(*gone); });
+      if (gone->epochs != nullptr) sum_up(_more_ended_races, more_races(gone->epochs->races, kept));
       keep(_ended_changes, [&] { return changes_of(*gone); });
     }
   }
@@ -296,6 +304,18 @@ void Communicators::settle() {
 
 std::vector<std::string> Communicators::race_reports() {
   return all_reports(_ended_races, reports_of);
+}
+
+std::string Communicators::more_races_report() {
+  ByCandidate<std::uint64_t> more;
+  {
+    const std::lock_guard lock(_mutex);
+    more = _more_ended_races;
+  }
+  _communicators.for_each([&](const Communicator& each) {
+    if (each.epochs != nullptr) sum_up(more, each.epochs->races.left_out());
+  });
+  return as_json(more);
 }
 
 std::vector<std::string> Communicators::change_reports() {

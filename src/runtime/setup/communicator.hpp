@@ -103,6 +103,9 @@ public:
   void free_keyval();
   /// Returns what there is to say of races, also on communicators that are gone.
   std::vector<std::string> race_reports();
+  /// Returns how many races these leave out, by what each ended with, as a JSON object; empty:
+  /// none.
+  std::string more_races_report();
   /// Returns what there is to say of plans that followed the network.
   std::vector<std::string> change_reports();
   /// Returns the accounts for a communicator with this tag.
@@ -121,10 +124,11 @@ private:
 
   CommunicatorMap<Communicator> _communicators;
   std::shared_ptr<Accounts> _shared; ///< unless several threads may call at a time
-  std::mutex _mutex;                 ///< of _retired, _ended_races and _ended_changes
+  std::mutex _mutex;                 ///< of _retired, and of what has ended
   /// The accounts of communicators that are gone, with acknowledgements to come.
   std::vector<std::shared_ptr<Accounts>> _retired;
   std::vector<std::string> _ended_races, _ended_changes; ///< reports, where this is world rank 0
+  ByCandidate<std::uint64_t> _more_ended_races;          ///< that are in none, by winner
   Tags _tags;
   std::atomic<std::uint32_t> _met = 0;
   int _keyval = MPI_KEYVAL_INVALID;

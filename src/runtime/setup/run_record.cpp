@@ -176,6 +176,7 @@ observe::RunInfo run_info(Runtime& it) {
   info.window = it.settings.window;
   info.dilation = dilation();
   info.races = it.communicators.race_reports();
+  info.more_races = it.communicators.more_races_report();
   info.changes = it.communicators.change_reports();
   if (it.helper != nullptr) info.nonblocking = &it.nonblocking_counters;
   for (const algorithms::Algorithm* algorithm : algorithms::all())

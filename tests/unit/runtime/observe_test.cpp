@@ -202,6 +202,9 @@ TEST_CASE("the summary is JSON and counts what was counted") {
   info.algorithms = {"flat"};
   const auto json = nlohmann::json::parse(summary(info, counters, clock));
   CHECK_FALSE(json.contains("nonblocking"));
+  CHECK_FALSE(json.contains("more_races"));
+  info.more_races = R"({"plan": 2})";
+  CHECK(nlohmann::json::parse(summary(info, counters, clock))["more_races"]["plan"] == 2);
   info.nonblocking = &counters;
   CHECK(nlohmann::json::parse(summary(info, Counters(), clock))["nonblocking"] ==
         json["collectives"]);

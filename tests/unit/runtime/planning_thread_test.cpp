@@ -78,3 +78,19 @@ TEST_CASE("planning that finds nothing hasn't failed") {
   CHECK(thread.answer() == Replanning::nothing);
   CHECK_FALSE(thread.has_failed());
 }
+
+TEST_CASE("it is counted what improvements take, and only these") {
+  const auto seen = observed();
+  PlanningThread thread;
+  const auto plan = [&](bool improves) {
+    seen->improves = improves;
+    thread.start(seen);
+    wait_for(thread);
+    return thread.improving_ns();
+  };
+  CHECK(plan(false) == 0);
+  const std::int64_t once = plan(true);
+  CHECK(once > 0);
+  CHECK(plan(false) == once);
+  CHECK(plan(true) > once);
+}

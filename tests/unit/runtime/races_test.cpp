@@ -519,3 +519,40 @@ TEST_CASE("a report is of races with a verdict") {
   CHECK(all.front().find("\"collective\": \"allreduce\"") != std::string::npos);
   CHECK(all.front().find("\"second\"") == std::string::npos);
 }
+
+TEST_CASE("races that aren't reported one by one are counted by what they ended with") {
+  // Each shape's calls come until it has a verdict, and then no more.
+  Races races;
+  std::int64_t now_ns = 0;
+  const auto call = [&](std::size_t shape) {
+    if (races.enter())
+      races.agree(races.record(0, 1'000'000, 0, {}, [](std::int64_t ns) { return ns; }));
+    const RaceKey key{.kind = Kind::allreduce, .root = 0, .band = static_cast<units::Size>(shape)};
+    Race* race = races.find(key);
+    if (race == nullptr) race = races.add(key, 1000, {true, false}, true);
+    if (race == nullptr) return;
+    const bool native_is_better = shape % 3 == 0;
+    const bool is_quick = (race->next() == Candidate::native) == native_is_better;
+    const std::int64_t ns = is_quick ? 1'000'000 : 2'000'000;
+    races.count(*race, {now_ns, now_ns + ns});
+    now_ns += ns;
+  };
+  constexpr std::size_t shapes = 500;
+  for (std::size_t shape = 0; shape < shapes; ++shape)
+    for (int i = 0; i < 2000; ++i)
+      call(shape);
+  const auto all = reports(races, nullptr, 4, 0);
+  const auto more = runtime::more_races(races, all.size());
+  CHECK(all.size() < shapes);
+  CHECK(more[Candidate::plan] > 0);
+  CHECK(more[Candidate::native] > 0);
+  std::size_t decided = more[Candidate::plan] + more[Candidate::native];
+  for (const std::vector<Race>* const those : {&races.replaced(), &races.all()})
+    decided += static_cast<std::size_t>(
+        std::ranges::count_if(*those, [](const Race& race) { return !race.verdicts().empty(); }));
+  CHECK(decided > all.size());
+  const auto none = runtime::more_races(races, 0);
+  CHECK(none[Candidate::plan] + none[Candidate::native] == decided);
+  CHECK(runtime::as_json(more).starts_with("{\"plan\": "));
+  CHECK(runtime::as_json(runtime::ByCandidate<std::uint64_t>{}).empty());
+}

@@ -187,7 +187,8 @@ private:
     }
     const bool suits_both = it.state.calls() % 2 == 0;
     return it.state.record(rank == 0, answer, suits_both, is_well,
-                           static_cast<std::uint64_t>(it.next) << 20);
+                           static_cast<std::uint64_t>(it.next) << 20,
+                           static_cast<std::int64_t>(it.state.calls()) * 1'000'000);
   }
   /// Returns whether what is open could be waited for.
   bool finish(std::size_t rank) {
@@ -238,8 +239,9 @@ private:
 };
 
 /// Returns the state of a single rank that has room for what is to come.
-Replanning prepared() {
-  Replanning state;
+/// @param improvement_ns what the first improvement is expected to take
+Replanning prepared(std::int64_t improvement_ns = 0) {
+  Replanning state(improvement_ns);
   state.prepare();
   REQUIRE(state.enter(true) == Act::agree);
   REQUIRE(state.agree(state.record(true, Replanning::nothing, false, true, 0)));
@@ -248,14 +250,16 @@ Replanning prepared() {
 
 /// Lets a single rank go through what has begun, to which the leader has this answer. Returns the
 /// calls until it has ended, or the new table holds.
-std::uint64_t finish(Replanning& state, std::int64_t answer) {
+/// @param improving_ns what improvements took, those before included
+std::uint64_t finish(Replanning& state, std::int64_t answer, std::int64_t improving_ns = 0) {
   const std::uint64_t begin = state.calls();
   while (state.stage() != Stage::calm) {
     REQUIRE(state.calls() < begin + 1000);
     const Act act = state.enter(true);
     if (act == Act::collect) state.collected();
     if (act == Act::share) state.shared();
-    if (act == Act::agree) REQUIRE(state.agree(state.record(true, answer, false, true, 1)));
+    if (act == Act::agree)
+      REQUIRE(state.agree(state.record(true, answer, false, true, 1, improving_ns)));
   }
   return state.calls() - begin;
 }
@@ -441,6 +445,26 @@ TEST_CASE("each plan is improved once, while none avoids anything, and without h
   CHECK(state.suspect(0, true, 101 * one_second)); // Suspicions don't wait for it.
   finish(state, 4000);
   CHECK_FALSE(state.improve(2, 200 * one_second));
+}
+
+TEST_CASE("improvements take a twentieth of the time, and what drifted doesn't wait for that") {
+  Replanning state = prepared();
+  REQUIRE(state.improve(0, 5 * one_second));
+  finish(state, 4000, 2 * one_second);
+  CHECK_FALSE(state.improve(1, 79 * one_second)); // It may take another 2 s.
+  REQUIRE(state.suspect(1, true, 79 * one_second));
+  finish(state, Replanning::nothing, 2 * one_second);
+  REQUIRE(state.improve(1, 80 * one_second));
+  finish(state, 4000, 3 * one_second);
+  CHECK_FALSE(state.improve(2, 84 * one_second)); // too soon
+  REQUIRE(state.improve(2, 85 * one_second));     // The last one took 1 s.
+  finish(state, 4000, 13 * one_second);
+  CHECK_FALSE(state.improve(3, 459 * one_second));
+  CHECK(state.improve(3, 460 * one_second));
+
+  Replanning many = prepared(10 * one_second);
+  CHECK_FALSE(many.improve(0, 199 * one_second));
+  CHECK(many.improve(0, 200 * one_second));
 }
 
 TEST_CASE("nothing changes where the leader finds nothing better, and races block a change") {
