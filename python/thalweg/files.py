@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -172,8 +172,10 @@ def write_error(name: str, error: OSError, remedy: str = "") -> str:
     return f"{name}: can't be written: {error.strerror}; {remedy}"
 
 
-def write_file(path: Path, name: str, content: str | bytes, remedy: str = "") -> None:
-    """Writes a whole file or none.
+def write_file(
+    path: Path, name: str, content: str | bytes | Iterable[str], remedy: str = ""
+) -> None:
+    """Writes a whole file or none; content in parts is written as they come.
 
     Raises UserError that begins with `name` and ends with the remedy.
     """
@@ -210,7 +212,7 @@ def temporary_folder() -> Iterator[Path]:
         yield Path(folder.name)
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
+def write_whole(path: Path, content: str | bytes | Iterable[str]) -> None:
     """Writes a temporary file beside the file and renames it.
 
     Readers find the old content or the new, even if the machine stops in between. Links are
@@ -218,9 +220,11 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """
     if not path.name:
         raise IsADirectoryError(21, "Is a directory", str(path))
-    data = content.encode() if isinstance(content, str) else content
+    parts: Iterable[str | bytes] = [content] if isinstance(content, str | bytes) else content
+    data = (part.encode() if isinstance(part, str) else part for part in parts)
     if _is_device(path):  # what a pipe's link names isn't there
-        path.write_bytes(data)
+        with path.open("wb") as device:
+            device.writelines(data)
         return
     path = Path(os.path.realpath(path))
     # Machines that share the folder may have a process of the same number.
@@ -230,7 +234,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
         temporary = path.with_name(f".{unique}.new")
     try:
         with temporary.open("xb") as file:
-            file.write(data)
+            file.writelines(data)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

@@ -3,13 +3,47 @@
 #include "units/index.hpp"
 
 #include <algorithm>
+#include <compare>
+#include <cstdint>
 #include <functional>
 #include <queue>
 
 namespace thalweg::bounds {
 namespace {
 
-using Slots = std::priority_queue<double, std::vector<double>, std::greater<>>;
+/// When informed hosts can begin to send, the earliest first. Each has as many cores as the host
+/// with the most ranks has ranks: all of them begin when it is informed, and again after each
+/// `send`.
+class Slots {
+public:
+  /// @param informed when each of the first hosts is informed
+  Slots(const Reach& reach, const std::vector<double>& informed)
+      : _cores(*std::ranges::max_element(reach.ranks)), _send(reach.send) {
+    for (const double time : informed)
+      add(time);
+  }
+  void add(double informed) { _batches.push({informed, _cores}); }
+  /// Takes the earliest slot. O(log hosts).
+  double take() {
+    Batch batch = _batches.top();
+    _batches.pop();
+    const double begun = batch.begin;
+    if (--batch.left == 0) batch = {begun + _send, _cores};
+    _batches.push(batch);
+    return begun;
+  }
+
+private:
+  /// The slots of a host's cores that begin together and aren't taken.
+  struct Batch {
+    double begin;
+    std::int64_t left;
+    auto operator<=>(const Batch&) const = default;
+  };
+  std::priority_queue<Batch, std::vector<Batch>, std::greater<>> _batches;
+  std::int64_t _cores;
+  double _send;
+};
 
 /// The hosts to inform, and latencies between them.
 struct Listeners {
@@ -35,21 +69,18 @@ struct Listeners {
   std::vector<double> least;     ///< latency from the nearest other listener, by host
 };
 
-/// Returns when the first, second, ... of the listeners is informed, given the outside hosts' first
+/// Returns when the first, second, ... of the listeners is informed, given the outside hosts'
 /// slots.
-std::vector<double> times(const Reach& reach, const Listeners& listeners, Slots slots) {
+std::vector<double> times(const Listeners& listeners, Slots slots) {
   std::vector<double> least = listeners.least, begun, result;
   std::ranges::sort(least);
   double heard = 0;
-  const double slot = reach.send / static_cast<double>(*std::ranges::max_element(reach.ranks));
   for (std::size_t k = 0; k < least.size(); ++k) {
-    begun.push_back(slots.top());
-    slots.pop();
-    slots.push(begun.back() + slot);
+    begun.push_back(slots.take());
     heard = std::max(heard, listeners.distances[k]);
     for (std::size_t i = 0; i <= k; ++i)
       heard = std::max(heard, begun[i] + least[k - i]);
-    slots.push(heard);
+    slots.add(heard);
     result.push_back(heard);
   }
   return result;
@@ -91,8 +122,7 @@ double postal_time(const Reach& reach, HostId source, const Distances& earliest,
     const Listeners between(reach, earliest, others);
     std::vector<double> known = first_slots(reach, between, earliest, hosts);
     known.push_back(between.longer(reach, source));
-    const std::vector<double> heard =
-        times(reach, between, Slots(std::greater<>(), std::move(known)));
+    const std::vector<double> heard = times(between, Slots(reach, known));
     double least = Reach::unlimited;
     for (const HostId host : others)
       least = std::min(least, listeners.longer(reach, host));
@@ -100,7 +130,7 @@ double postal_time(const Reach& reach, HostId source, const Distances& earliest,
       first[k] = std::max(first[k], heard[k] + least);
   }
   first.push_back(own);
-  return times(reach, listeners, Slots(std::greater<>(), std::move(first))).back();
+  return times(listeners, Slots(reach, first)).back();
 }
 
 } // namespace thalweg::bounds

@@ -11,10 +11,10 @@ namespace thalweg::bounds {
 /// Model for Message-Passing Systems) for unequal latencies.
 ///
 /// A host is informed when a message of an informed host is in place. Each message occupies a core
-/// of its sender for `send` (engine.cpp, occupy_cpu()), so a host with one rank that is informed at
-/// g begins to send at g, g + send, g + 2 send, ... and no earlier; `send` is divided here by the
-/// most ranks that a host has. A message begun at b is in place at v no earlier than b +
-/// latency(u,v), overheads included.
+/// of its sender for `send` (engine.cpp, occupy_cpu()), so a host of k cores that is informed at g
+/// begins to send k times at g, k times at g + send, k times at g + 2 send, ... and no earlier.
+/// Each host counts here as having a core for each rank of the host that has the most. A message
+/// begun at b is in place at v no earlier than b + latency(u,v), overheads included.
 ///
 /// Proof. Let l(v) be the least latency to v from any of `hosts`, and e(v) the distance from the
 /// source. A message that a host outside of `hosts` begins at b is equivalent to one begun at b +

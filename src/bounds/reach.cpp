@@ -7,11 +7,6 @@
 namespace thalweg::bounds {
 namespace {
 
-/// Returns a measurement's relative error, or 0 if none was measured.
-double error_of(const network::HostPairs<float>& errors, HostId from, HostId to) {
-  return errors.size() == 0 ? 0 : static_cast<double>(errors(from, to));
-}
-
 network::Matrix<double> transpose(const network::Matrix<double>& matrix) {
   constexpr HostId block = 16; // Rows and columns of a block stay in the cache.
   network::Matrix<double> result(matrix.size());
@@ -46,6 +41,10 @@ Distances distances(HostId hosts, HostId source, Latency latency) {
 }
 
 } // namespace
+
+double error_of(const network::HostPairs<float>& errors, HostId from, HostId to) {
+  return errors.size() == 0 ? 0 : static_cast<double>(errors(from, to));
+}
 
 Reach::Reach(const Problem& problem, const network::MessageCost& cost)
     : cpu(cost.per_byte.value() > 0 ? 1 / cost.per_byte.value() : unlimited),

@@ -14,6 +14,10 @@ using algorithms::Problem;
 using algorithms::UsedHosts;
 using network::HostId;
 
+/// Returns a measurement's relative error, or 0 if none was measured; infinite: the value isn't
+/// known.
+double error_of(const network::HostPairs<float>& errors, HostId from, HostId to);
+
 /// Least time for anything to get from one host to others, or from others to it: seconds, by host.
 using Distances = std::vector<double>;
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace thalweg::bounds {
 namespace {
@@ -25,21 +24,22 @@ struct Connections {
   double count = 0;
   double unused = 0;       ///< seconds of an operation in which they can't start data that counts
   double round_trip = 0;   ///< seconds
-  double rate = 0;         ///< bytes per second of each
+  double rate = 0;         ///< bytes per second of each; may be unlimited
   double least_window = 0; ///< bytes from which on a window doesn't limit the rate
 
   /// Returns the most bytes that can start in an operation of this time.
   [[nodiscard]] double bytes(double time, double initial_window) const {
     const double open = time - unused;
     if (open < 0) return 0;
-    if (round_trip <= 0) return std::numeric_limits<double>::infinity();
+    if (round_trip <= 0) return Reach::unlimited;
+    const double carried = rate < Reach::unlimited ? rate * open : rate; // also if `open` is 0
     double sum = 0, window = initial_window;
     for (double round = 0; round <= open * (1 + rounding); round += round_trip) {
-      if (window >= std::min(least_window, most_window)) return count * rate * open;
+      if (window >= std::min(least_window, most_window)) return count * carried;
       sum += window;
       window *= 2;
     }
-    return count * std::min(sum, rate * open);
+    return count * std::min(sum, carried);
   }
 };
 
@@ -88,20 +88,22 @@ private:
   [[nodiscard]] Connections connections(HostId from, HostId to, double before) const {
     const HostId a = _hosts[index(_reach.is_transposed ? to : from)];
     const HostId b = _hosts[index(_reach.is_transposed ? from : to)];
-    const auto error = [](const network::HostPairs<float>& errors, HostId x, HostId y) {
-      return errors.size() == 0 ? 0 : std::min(static_cast<double>(errors(x, y)), 1.0);
-    };
     const auto least = [&](HostId x, HostId y) {
-      return _network.latency(x, y).value() * (1 - error(_network.latency_error, x, y));
+      return _network.latency(x, y).value() *
+             (1 - std::min(error_of(_network.latency_error, x, y), 1.0));
     };
     const double rate = _network.bandwidth(a, b).value();
-    const double uncertain = error(_network.bandwidth_error, a, b);
-    const double round_trip = least(a, b) + least(b, a);
+    const double error = error_of(_network.bandwidth_error, a, b);
+    const double highest = rate * (1 + error), round_trip = least(a, b) + least(b, a);
+    // Windows limit what goes at any rate. Without a highest one nothing else does.
+    const double least_window = highest < Reach::unlimited
+                                    ? rate * (1 - std::min(error, 1.0)) * round_trip
+                                    : Reach::unlimited;
     return {.count = static_cast<double>(_reach.ranks[index(from)] * _reach.ranks[index(to)]),
             .unused = before + _reach.latency(from, to),
             .round_trip = round_trip,
-            .rate = rate * (1 + uncertain),
-            .least_window = rate * (1 - uncertain) * round_trip};
+            .rate = highest,
+            .least_window = least_window};
   }
 
   const network::Network& _network;

@@ -6,10 +6,12 @@ import subprocess
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from thalweg import export, network
 from thalweg.cli import main
+from thalweg.errors import UserError
 from thalweg.network import Host, Network, Trunk
 
 PING = r"""
@@ -62,6 +64,37 @@ def test_every_way_has_its_route() -> None:
         "id": "trunk 0 it", "bandwidth": "15000000.0Bps", "latency": "0s",
         "sharing_policy": "SHARED",
     }  # fmt: skip
+
+
+def test_a_flow_goes_through_all_trunks_between_its_hosts() -> None:
+    net = four_hosts()
+    net.trunks = [
+        Trunk("it", [0, 1], [2, 3], 1.5e7),
+        Trunk("unlimited", [0], [3], float("inf")),
+        Trunk("other", [1, 2], [3], 1e7),
+    ]
+    root = ET.fromstring("\n".join(export.simgrid(net)).split("\n", 2)[2])
+    crossed = {
+        (route.attrib["src"], route.attrib["dst"]): [
+            part.attrib["id"] for part in route if part.attrib["id"].startswith("trunk")
+        ]
+        for route in root.iter("route")
+    }
+    assert {ends: trunks for ends, trunks in crossed.items() if trunks} == {
+        ('a"', "<c>"): ["trunk 0 it"],
+        ('a"', "d"): ["trunk 0 it"],
+        ("b", "<c>"): ["trunk 0 it"],
+        ("b", "d"): ["trunk 0 it", "trunk 2 other"],
+        ("<c>", "d"): ["trunk 2 other"],
+    }
+
+
+def test_more_hosts_than_a_platform_has_routes_for_are_refused() -> None:
+    hosts = [Host(f"h{at}", 1e8, 1e8) for at in range(export.MOST_HOSTS + 1)]
+    one = np.ones((1, 1))
+    net = Network.from_classes(hosts, [0] * len(hosts), 1e-4 * one, 1e8 * one)
+    with pytest.raises(UserError, match="these are 2,049 hosts: export a network of at most 2,048"):
+        next(export.simgrid(net))
 
 
 def test_messages_from_host_to_host_share_its_rate() -> None:

@@ -314,6 +314,23 @@ def test_machines_with_processes_of_one_number_may_write_a_file_at_once(
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_file_of_many_parts_is_written_as_a_whole_or_not(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+
+    def parts(count: int) -> Iterator[str]:
+        for part in range(count):
+            assert not path.exists()
+            yield f"{part}\n"
+        if count < 3:
+            raise UserError("no more")
+
+    with pytest.raises(UserError, match="no more"):
+        write_whole(path, parts(2))
+    assert list(tmp_path.iterdir()) == []
+    write_whole(path, parts(3))
+    assert path.read_text() == "0\n1\n2\n"
+
+
 def test_devices_and_links_stay_what_they_are(tmp_path: Path) -> None:
     write_whole(Path("/dev/null"), "text")
     assert Path("/dev/null").is_char_device()

@@ -69,7 +69,7 @@ def command(
         check_output(output, f"export {output}")
         of_messages = format_name is Format.smpi
         lines = export.simgrid(inputs.network(what), of_messages=of_messages)
-        write_file(output, f"export {output}", "".join(f"{line}\n" for line in lines))
+        write_file(output, f"export {output}", (f"{line}\n" for line in lines))
     else:
         _write_run(what, format_name, output, network, hosts)
     if json:

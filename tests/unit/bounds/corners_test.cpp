@@ -1,6 +1,7 @@
 /// Bounds where little or nothing has to move, of many hosts, and of a single one.
 #include "../algorithms/networks.hpp"
 #include "bounds/bounds.hpp"
+#include "bounds/reason.hpp"
 
 #include <doctest/doctest.h>
 
@@ -135,6 +136,32 @@ TEST_CASE("64 ranks of a host combine, send and receive on 64 cores") {
   };
   CHECK(of(Kind::allreduce, 8'000'000) < Time(4e-3)); // 152 ms on one core each
   CHECK(of(Kind::alltoall, 100'000) < Time(64 * 64 * 1e5 / 12.5e9 + 1e-3));
+}
+
+TEST_CASE("all cores of a host begin to send as soon as it is informed") {
+  Network network = network::even_network(3, Time(5e-6), Rate(1e9));
+  const network::MessageCost cost{.send = Time(1e-5), .receive = Time(1e-5)};
+  const auto of = [&](Kind kind, const network::Placement& placement) {
+    const auto ranks = static_cast<collective::Rank>(placement.size());
+    return bound({{.kind = kind, .ranks = ranks, .size = 1}, network, placement, cost})
+        .time.value();
+  };
+  for (const Kind kind : {Kind::bcast, Kind::reduce}) {
+    CAPTURE(collective::to_text(kind));
+    CHECK(of(kind, {0, 1, 2}) == Approx(3.5e-5).epsilon(1e-3));
+    CHECK(of(kind, {0, 0, 1, 1, 2, 2}) == Approx(2.5e-5).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("more bytes than 64 bits count have a reason, too") {
+  const auto of = [](double bytes, Size unit) {
+    return reason("ports", bytes, 1e9, bytes / 1e9, unit);
+  };
+  CHECK(of(62 * 0x1p58, Size{1} << 58) == "ports: 62 x 288000TB / 8Gbps");
+  CHECK(of(3e19, 0) == "ports: 30000000TB / 8Gbps");
+  CHECK(of(3e19, 1) == "ports: 30000000TB / 8Gbps");
+  CHECK(of(3e7, 1'000'000) == "ports: 30 x 1MB / 8Gbps");
+  CHECK(of(30'000'001, 1'000'000) == "ports: 30MB / 8Gbps");
 }
 
 } // namespace
