@@ -1,14 +1,16 @@
 """Programs in several placements, simulated by SMPI: launchers' orders, Scotch's, the mapping's.
 
 The clouds of `script/bench placement-lab`, and larger ones, without the lab's two cores that all
-ranks share. Each program is recorded once, in blocks, and the mapping gets its record and the
-network as it is. Collectives go by Open MPI's rules, as SMPI imitates them; where a program's time
-is in collectives, further runs have plans for the launcher's order and for the mapping's.
+ranks share. Each program is recorded once, by Open MPI on this machine, and the mapping gets its
+record and the network as it is. Collectives go by Open MPI's rules, as SMPI imitates them; where a
+program's time is in collectives, further runs have plans for the launcher's order and for the
+mapping's.
 """
 
 from __future__ import annotations
 
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +28,7 @@ from bench.report import Subject, console, seconds
 from bench.settings import Settings
 from bench.smpi_programs import Program, build
 from bench.smpi_run import Inputs, options, simulate
-from thalweg import mapping, matrices
+from thalweg import mapping, matrices, paths
 from thalweg.errors import UserError
 from thalweg.mapping import Mapping as Placed
 from thalweg.matrices import Program as Recorded
@@ -93,7 +95,8 @@ def run(settings: Settings) -> None:
                 built[program.example] = build(program, Path(folder))
             net = uneven.network(labels["scenario"], labels["time"], labels["hosts"])
             case = Case(net, labels["slots"], program, built[program.example], Path(folder))
-            page.add(labels, *case.simulate(kernel))
+            recorded = record(kernel, made_for, case.ranks, Path(folder) / "record")
+            page.add(labels, *case.simulate(kernel, recorded))
     page.finish()
 
 
@@ -121,6 +124,21 @@ def _program(kernel: Kernel, made_for: Build) -> Program:
     return Program(f"{kernel.name} {kernel.size}", example, " ".join(arguments), 4096, "0")
 
 
+def record(kernel: Kernel, made_for: Build, ranks: int, folder: Path) -> Recorded:
+    """Runs a program once on this machine, with the run record. SMPI has no MPI_Topo_test, which
+    the runtime needs where programs have grids. Raises UserError."""
+    shutil.rmtree(folder, ignore_errors=True)
+    told = {"LD_PRELOAD": str(paths.library(made_for.flavour)), "THALWEG_RECORD": str(folder)}
+    command = made_for.command((ranks, told, kernel.command(made_for)))
+    done = subprocess.run(
+        command, env=made_for.launcher_environment(), stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise UserError(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
+    return matrices.read(folder)
+
+
 @dataclass(frozen=True)
 class Case:
     """A program on a network; `built` without the runtime and with it."""
@@ -131,9 +149,10 @@ class Case:
     built: Mapping[bool, Path]
     folder: Path
 
-    def simulate(self, kernel: Kernel) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    def simulate(
+        self, kernel: Kernel, recorded: Recorded
+    ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """Returns the facts and the samples of a part."""
-        recorded = self._record()
         library = "" if kernel.calls_collectives else native
         placed = {
             method: mapping.place(
@@ -156,6 +175,10 @@ class Case:
         return facts, [{"variant": each, "simulated": time} for each, time in taken.items()]
 
     @property
+    def ranks(self) -> int:
+        return sum(self._free)
+
+    @property
     def _free(self) -> list[int]:
         return [self.slots] * len(self.net.hosts)
 
@@ -169,14 +192,6 @@ class Case:
             ).total
             for method, each in placed.items()
         }
-
-    def _record(self) -> Recorded:
-        """Runs the program once, in blocks, with the run record. Raises UserError."""
-        folder = self.folder / "record"
-        shutil.rmtree(folder, ignore_errors=True)
-        blocks = [host for host, free in enumerate(self._free) for _ in range(free)]
-        self._simulated(Inputs(self.net, blocks, self.folder), True, THALWEG_RECORD=str(folder))
-        return matrices.read(folder)
 
     def _run(self, variant: str, placement: Sequence[int], with_plan: bool) -> float:
         """Returns the simulated seconds of the program in a placement. Raises UserError."""

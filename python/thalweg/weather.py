@@ -153,6 +153,8 @@ def of_network(net: Network, at: float, source: Source = "probe") -> Entry:
 
 def of_change(before: Network, after: Network, at: float) -> Entry:
     """Returns what a run found to have changed in a network, as it was when the run ended."""
+    import numpy as np
+
     names = [host.name for host in after.hosts]
     both = [*zip(before.hosts, after.hosts, strict=True)]
     trunks = [*zip(before.trunks, after.trunks, strict=True)]

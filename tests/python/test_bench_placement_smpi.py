@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from bench import placement_smpi, uneven
+from bench import builds, placement_smpi, uneven
 from bench.page import Part
 from bench.placement_lab_page import block_planned, compared, planned
 from bench.placement_programs import Kernel
-from bench.placement_smpi import Case, instances
+from bench.placement_smpi import Case, instances, native, record
 from bench.placement_smpi_page import contents, gain_of
 from bench.smpi_programs import Program, build
 
+MADE_FOR = next((each for each in builds.available() if each.name == native), None)
 LABELS = {"scenario": "uneven-pairs", "time": "morning", "hosts": 8, "slots": 8,
           "program": "lu", "size": 64}  # fmt: skip
 
@@ -54,19 +55,24 @@ def test_larger_clouds_are_drawn_like_the_labs() -> None:
             assert all(0.0005 <= each <= 0.0005 * spread * 1.001 for each in latencies)
 
 
-@pytest.mark.skipif(not shutil.which("smpirun"), reason="SimGrid isn't installed")
+@pytest.mark.skipif(
+    not (MADE_FOR and shutil.which("smpirun")), reason="SimGrid or Open MPI isn't installed"
+)
 def test_a_program_is_recorded_placed_and_simulated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(placement_smpi, "compared", ("block", "interleave", "scotch", "thalweg"))
+    assert MADE_FOR
     kernel = Kernel("bt", 16, 1)
     program = Program("bt 16", "patterns", "bt --size 16 --repeat 1", 4096, "0")
     net = uneven.network("uneven-pairs", "morning", 4)
     case = Case(net, 4, program, build(program, tmp_path), tmp_path)
-    facts, samples = case.simulate(kernel)
+    recorded = record(kernel, MADE_FOR, case.ranks, tmp_path / "record")
+    assert recorded.matrix.ranks == case.ranks == 16
+    facts, samples = case.simulate(kernel, recorded)
     taken = {each["variant"]: each["simulated"] for each in samples}
     assert facts["cost"]["thalweg"] <= facts["cost"]["block"]
     assert facts["gain"] == min(taken["block"], taken["scotch"]) / taken["thalweg"]
     # Ranks that all are elsewhere take another time; the same placement, exactly the same.
     assert taken["block"] != taken["interleave"]
-    assert case.simulate(kernel)[1] == samples
+    assert case.simulate(kernel, recorded)[1] == samples

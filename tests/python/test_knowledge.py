@@ -81,7 +81,7 @@ def prober(monkeypatch: pytest.MonkeyPatch, sampler: Sampler) -> list[Path]:
 def keep(net: Network) -> Path:
     net.message_costs = {"openmpi": networks.MessageCost()}
     path = paths.network(NAMES)
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     networks.write(net, path)
     return path
 

@@ -164,7 +164,7 @@ def test_ranks_stay_in_blocks_where_the_launcher_needs_that(net: Network, tmp_pa
 def test_hosts_of_different_slots_are_filled_in_another_order(net: Network, tmp_path: Path) -> None:
     matrix = tmp_path / "first.csv"
     pairs = [(0, 1), (0, 2), (0, 3), (4, 5)]
-    rows = [f"{a},{b},100,1e8\n{b},{a},100,1e8" for a, b in pairs]
+    rows = [f"{a},{b},10000,1e5\n{b},{a},10000,1e5" for a, b in pairs]
     matrix.write_text("\n".join(["from,to,messages,bytes", *rows]))
     listed = [Host("west0", 1), Host("east0", 2), Host("west1", 3)]
     usual = ["west0"] + ["east0"] * 2 + ["west1"] * 3

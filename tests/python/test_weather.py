@@ -47,15 +47,16 @@ def test_what_is_added_is_read() -> None:
 
 def test_histories_that_nobody_reads_any_more_are_dropped() -> None:
     long_ago = time.time() - 86_400 * (paths.UNUSED_DAYS + 1)
-    known = [["a", "b"], ["a", "c"], ["b", "c"]]
+    known = [["a", "b"], ["a", "b", "c"], ["a", "b", "d"]]
     for hosts in known:
         weather.add(hosts, entry(7))
+    for hosts in known:
         os.utime(weather.location(hosts), (long_ago, long_ago))
     weather.load(known[0])  # reading is use, too
     weather.add(known[1], entry(8))
-    weather.add(["b", "d"], entry(7))
+    weather.add(["a", "b", "e"], entry(7))
     assert [weather.location(hosts).exists() for hosts in known] == [True, True, False]
-    assert weather.location(["b", "d"]).exists()
+    assert weather.location(["a", "b", "e"]).exists()
 
 
 def test_inferred_pairs_are_not_kept() -> None:
