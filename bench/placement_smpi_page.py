@@ -32,9 +32,9 @@ def contents(parts: Sequence[Part]) -> list[Table]:
             "placements' costs, in which plans don't count.",
             "Collectives go by SMPI's imitation of Open MPI's rules. Messages up to "
             f"{eager_limit} bytes don't wait for their receives.",
-            "In SMPI, messages from one host to another that are in transit at once share the "
-            "pair's rate, and all arrive when the last one does. Of lu, whose ranks send many "
-            "short messages one after the other, that makes stages longer than they are.",
+            "Without lu, whose ranks send many short messages one after the other: in SMPI those "
+            "from one host to another that are in transit at once share the pair's rate, and all "
+            "arrive when the last one does, so that its stages take several times too long.",
         ],
     )  # fmt: skip
     found = [
