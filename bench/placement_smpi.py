@@ -9,6 +9,7 @@ mapping's.
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import subprocess
 import tempfile
@@ -20,7 +21,7 @@ from typing import Any
 from bench import sources, uneven
 from bench.builds import Build
 from bench.page import Page
-from bench.placement_lab_page import block_planned, compared, planned
+from bench.placement_lab_page import block_planned, compared, planned, timed
 from bench.placement_programs import Kernel, nbody, solver
 from bench.placement_programs import kernels as of_lab
 from bench.placement_smpi_page import contents, gain_of
@@ -50,8 +51,8 @@ selector = "--cfg=smpi/coll-selector:ompi"
 usual = ("bt", "mg", "cg", nbody, solver)
 """Not lu: in SMPI its bursts of short messages share a pair's rate, so that all arrive when the
 last one does, and each stage takes as long as a burst."""
-larger = (Kernel("bt", 96, 2), Kernel("mg", 4, 1), Kernel("cg", 256, 1))
-"""For 256 ranks."""
+larger = (Kernel("bt", 96, 1), Kernel("mg", 4, 1), Kernel("cg", 256, 1))
+"""For 256 ranks, of which each simulation takes a quarter of a minute."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +62,22 @@ class Instances:
     hosts: int
     slots: int
     kernels: Sequence[Kernel]
+    methods: Sequence[str] = timed
+    times: Sequence[str] = uneven.times_of_day[:1]
+
+    @property
+    def ranks(self) -> int:
+        return self.hosts * self.slots
 
 
 instances = (
-    Instances(uneven.HOSTS, 8, [each for each in of_lab if each.name in usual]),
+    Instances(
+        uneven.HOSTS, 8, [each for each in of_lab if each.name in usual],
+        compared, uneven.times_of_day,
+    ),
     Instances(32, 8, larger),
     Instances(8, 32, larger),
-)
+)  # fmt: skip
 """Those of CloudMap's section 5: 8 hosts of 8 ranks, more hosts, larger hosts."""
 
 
@@ -79,35 +89,46 @@ def run(settings: Settings) -> None:
     made_for = next((each for each in settings.builds if each.name == native), None)
     if not made_for:
         raise UserError(f"script/bench placement-smpi has {native}'s rules, which isn't here")
-    with tempfile.TemporaryDirectory() as folder:
-        built: dict[str, Mapping[bool, Path]] = {}
-        for labels, kernel in _parts():
-            if page.has(labels) or kernel.name not in (settings.programs or [kernel.name]):
+    with tempfile.TemporaryDirectory() as name:
+        programs = Programs(made_for, Path(name))
+        parts = [(each, kernel) for each in instances for kernel in each.kernels]
+        for each, kernel in parts:
+            if kernel.name not in (settings.programs or [kernel.name]):
                 continue
-            program = _program(kernel, made_for)
-            if program.example not in built:
-                built[program.example] = build(program, Path(folder))
-            net = uneven.network(labels["scenario"], labels["time"], labels["hosts"])
-            case = Case(net, labels["slots"], program, built[program.example], Path(folder))
-            recorded = record(kernel, made_for, case.ranks, Path(folder) / "record")
-            page.add(labels, *case.simulate(kernel, recorded))
+            for cloud, time in itertools.product(uneven.spreads, each.times):
+                labels = {
+                    "scenario": cloud, "time": time, "hosts": each.hosts, "slots": each.slots,
+                    "program": kernel.name, "size": kernel.size,
+                }  # fmt: skip
+                if page.has(labels):
+                    continue
+                net = uneven.network(cloud, time, each.hosts)
+                case = Case(net, each.slots, each.methods, *programs.built(kernel), Path(name))
+                page.add(labels, *case.simulate(kernel, programs.recorded(kernel, each.ranks)))
     page.finish()
 
 
-def _parts() -> list[tuple[dict[str, Any], Kernel]]:
-    return [
-        (
-            {
-                "scenario": name, "time": time, "hosts": each.hosts, "slots": each.slots,
-                "program": kernel.name, "size": kernel.size,
-            },
-            kernel,
-        )
-        for each in instances
-        for name in uneven.spreads
-        for time in uneven.times_of_day
-        for kernel in each.kernels
-    ]  # fmt: skip
+class Programs:
+    """Builds and records each program once, in a folder."""
+
+    def __init__(self, made_for: Build, folder: Path) -> None:
+        self._made_for, self._folder = made_for, folder
+        self._built: dict[str, Mapping[bool, Path]] = {}
+        self._recorded: dict[tuple[Kernel, int], Recorded] = {}
+
+    def built(self, kernel: Kernel) -> tuple[Program, Mapping[bool, Path]]:
+        """Returns a kernel as a program that SMPI simulates, without the runtime and with it."""
+        program = _program(kernel, self._made_for)
+        if program.example not in self._built:
+            self._built[program.example] = build(program, self._folder)
+        return program, self._built[program.example]
+
+    def recorded(self, kernel: Kernel, ranks: int) -> Recorded:
+        """Returns what a run of so many ranks sent. Raises UserError."""
+        key = kernel, ranks
+        if key not in self._recorded:
+            self._recorded[key] = record(kernel, self._made_for, ranks, self._folder / "record")
+        return self._recorded[key]
 
 
 def _program(kernel: Kernel, made_for: Build) -> Program:
@@ -138,6 +159,7 @@ class Case:
 
     net: Network
     slots: int
+    methods: Sequence[str]
     program: Program
     built: Mapping[bool, Path]
     folder: Path
@@ -152,7 +174,7 @@ class Case:
                 self.net, recorded.matrix, self._free, calls=recorded.calls, method=method,
                 native=library if method == "thalweg" else "",  # others know messages only
             )
-            for method in compared
+            for method in self.methods
         }  # fmt: skip
         runs = [(method, each.placement, False) for method, each in placed.items()]
         if kernel.calls_collectives:
@@ -166,10 +188,6 @@ class Case:
         }
         facts = {"cost": self._costs(recorded, placed, library), "gain": gain_of(taken)}
         return facts, [{"variant": each, "simulated": time} for each, time in taken.items()]
-
-    @property
-    def ranks(self) -> int:
-        return sum(self._free)
 
     @property
     def _free(self) -> list[int]:

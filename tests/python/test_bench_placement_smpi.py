@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from bench import builds, placement_smpi, uneven
+from bench import builds, uneven
 from bench.page import Part
-from bench.placement_lab_page import block_planned, compared, planned
+from bench.placement_lab_page import block_planned, compared, planned, timed
 from bench.placement_programs import Kernel
-from bench.placement_smpi import Case, instances, native, record
+from bench.placement_smpi import Case, Programs, instances, native
 from bench.placement_smpi_page import contents, gain_of
-from bench.smpi_programs import Program, build
 
 MADE_FOR = next((each for each in builds.available() if each.name == native), None)
 LABELS = {"scenario": "uneven-pairs", "time": "morning", "hosts": 8, "slots": 8,
@@ -58,17 +57,14 @@ def test_larger_clouds_are_drawn_like_the_labs() -> None:
 @pytest.mark.skipif(
     not (MADE_FOR and shutil.which("smpirun")), reason="SimGrid or Open MPI isn't installed"
 )
-def test_a_program_is_recorded_placed_and_simulated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(placement_smpi, "compared", ("block", "interleave", "scotch", "thalweg"))
+def test_a_program_is_recorded_placed_and_simulated(tmp_path: Path) -> None:
     assert MADE_FOR
     kernel = Kernel("bt", 16, 1)
-    program = Program("bt 16", "patterns", "bt --size 16 --repeat 1", 4096, "0")
+    programs = Programs(MADE_FOR, tmp_path)
+    recorded = programs.recorded(kernel, 16)
+    assert recorded.matrix.ranks == 16 and programs.recorded(kernel, 16) is recorded
     net = uneven.network("uneven-pairs", "morning", 4)
-    case = Case(net, 4, program, build(program, tmp_path), tmp_path)
-    recorded = record(kernel, MADE_FOR, case.ranks, tmp_path / "record")
-    assert recorded.matrix.ranks == case.ranks == 16
+    case = Case(net, 4, timed, *programs.built(kernel), tmp_path)
     facts, samples = case.simulate(kernel, recorded)
     taken = {each["variant"]: each["simulated"] for each in samples}
     assert facts["cost"]["thalweg"] <= facts["cost"]["block"]
