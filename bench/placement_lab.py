@@ -17,13 +17,13 @@ from typing import Any
 from bench import sources, uneven
 from bench.builds import Build
 from bench.page import Page
-from bench.placement_lab_page import compared, contents, planned, slots, timed
-from bench.placement_programs import Kernel, kernels, lammps, programs
+from bench.placement_lab_page import contents, planned, slots, timed
+from bench.placement_programs import Kernel, kernels, lammps, placements, programs
 from bench.progress import Progress
 from bench.report import Subject, console, seconds
 from bench.session import LaunchFailedError, Session, launch_timeout
 from bench.settings import Settings
-from thalweg import launch_files, mapping, matrices, paths, planning, run_placement
+from thalweg import launch_files, mapping, matrices, paths, planning
 from thalweg import network as networks
 from thalweg.hosts import Host
 from thalweg.lab import counters, validity
@@ -119,7 +119,7 @@ def _measure(
         console.print(f"[yellow]{name}: {failure}[/yellow]")
         return
     native = "" if kernel.calls_collectives else build.name
-    placed = _place(net, program, native)
+    placed = placements(net, program, _slots(net), native)
     try:
         if kernel.is_pattern:
             samples = _in_one_launch(session, build, net, kernel, placed, repetitions)
@@ -237,30 +237,6 @@ def _record(session: Session, build: Build, kernel: Kernel) -> Program:
     told = {"LD_PRELOAD": str(paths.library(build.flavour)), "THALWEG_RECORD": str(folder)}
     session.run(build, kernel.command(build), told, timeout=launch_timeout)
     return matrices.read(folder)
-
-
-def _place(net: Network, program: Program, native: str) -> dict[str, Placed]:
-    """Returns the placements that are compared, of a program that runs without plans with this
-    library's own collectives, or with plans if it is empty. The launcher's order stays as in
-    `thalweg run`; Scotch is left out where ranks exchange no messages, which it can't map."""
-    silent = not program.matrix.nbytes.any()
-    placed = {
-        method: mapping.place(
-            net,
-            program.matrix,
-            _slots(net),
-            calls=program.calls,
-            method=method,
-            native=native if method == "thalweg" else "",  # others know messages only
-        )
-        for method in compared
-        if not (silent and method == "scotch")
-    }
-    found = placed["thalweg"]
-    usual = found.usual or placed["block"]  # by the same measure: with collectives, if any
-    if not run_placement.saves_enough(usual.total, found.total):
-        placed["thalweg"] = placed["block"]
-    return placed
 
 
 def _sample(

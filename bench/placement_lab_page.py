@@ -10,13 +10,12 @@ from typing import Any
 
 from bench import report, uneven
 from bench.page import Part, valid_runs
-from bench.placement_programs import kernels, lammps, solver
+from bench.placement_programs import compared, kernels, lammps, solver
 from bench.report import Table, percent, seconds, times
 from bench.summary import median_interval
 
 slots = 8  # ranks of a host
 timed = ("block", "interleave", "scotch", "thalweg")
-compared = (*timed, "random", "intra-only", "inter-only")
 planned, block_planned, stale = "planned", "block, planned", "stale"
 """The mapping's placement with plans for it, the launcher's order with plans, and the mapping's for
 the other time of the day."""

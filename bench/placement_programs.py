@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.builds import Build
 from bench.session import LaunchFailedError
-from thalweg import paths
+from thalweg import mapping, paths, run_placement
+from thalweg.mapping import Mapping as Placed
+from thalweg.matrices import Program
+from thalweg.network import Network
 
 
 @dataclass(frozen=True)
@@ -79,3 +83,27 @@ kernels = (
 """The solver is examples/cg.cpp. Without LAMMPS where it isn't installed: Debian's package
 `lammps`, built with Open MPI."""
 programs = tuple(dict.fromkeys(kernel.name for kernel in kernels))
+compared = ("block", "interleave", "scotch", "thalweg", "random", "intra-only", "inter-only")
+
+
+def placements(
+    net: Network, program: Program, slots: Sequence[int], native: str,
+    methods: Sequence[str] = compared,
+) -> dict[str, Placed]:  # fmt: skip
+    """Returns the placements that are compared, of a program that runs without plans with this
+    library's own collectives, or with plans if it is empty. The launcher's order stays as in
+    `thalweg run`; Scotch is left out where ranks exchange no messages, which it can't map."""
+    silent = not program.matrix.nbytes.any()
+    placed = {
+        method: mapping.place(
+            net, program.matrix, slots, calls=program.calls, method=method,
+            native=native if method == "thalweg" else "",  # others know messages only
+        )
+        for method in methods
+        if not (silent and method == "scotch")
+    }  # fmt: skip
+    found = placed["thalweg"]
+    usual = found.usual or placed["block"]  # by the same measure: with collectives, if any
+    if not run_placement.saves_enough(usual.total, found.total):
+        placed["thalweg"] = placed["block"]
+    return placed

@@ -21,8 +21,8 @@ from typing import Any
 from bench import sources, uneven
 from bench.builds import Build
 from bench.page import Page
-from bench.placement_lab_page import block_planned, compared, planned, timed
-from bench.placement_programs import Kernel, nbody, solver
+from bench.placement_lab_page import block_planned, planned, timed
+from bench.placement_programs import Kernel, compared, nbody, placements, solver
 from bench.placement_programs import kernels as of_lab
 from bench.placement_smpi_page import contents, gain_of
 from bench.report import Subject, console, seconds
@@ -169,13 +169,7 @@ class Case:
     ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """Returns the facts and the samples of a part."""
         library = "" if kernel.calls_collectives else native
-        placed = {
-            method: mapping.place(
-                self.net, recorded.matrix, self._free, calls=recorded.calls, method=method,
-                native=library if method == "thalweg" else "",  # others know messages only
-            )
-            for method in self.methods
-        }  # fmt: skip
+        placed = placements(self.net, recorded, self._free, library, self.methods)
         runs = [(method, each.placement, False) for method, each in placed.items()]
         if kernel.calls_collectives:
             runs += [

@@ -6,7 +6,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from bench.page import Part
-from bench.placement_lab_page import bar, block_planned, compared, least_ratio, planned, rivals
+from bench.placement_lab_page import bar, block_planned, least_ratio, planned, rivals
+from bench.placement_programs import compared
 from bench.report import Table, percent, seconds, times
 from bench.smpi_run import eager_limit
 
@@ -14,7 +15,7 @@ from bench.smpi_run import eager_limit
 def gain_of(taken: Mapping[str, float]) -> float:
     """Returns the faster rival's seconds over the mapping's, with plans where these were run."""
     own = planned if planned in taken else "thalweg"
-    return min(taken[each] for each in rivals) / taken[own]
+    return min(taken[each] for each in rivals if each in taken) / taken[own]
 
 
 def contents(parts: Sequence[Part]) -> list[Table]:
@@ -57,7 +58,7 @@ def contents(parts: Sequence[Part]) -> list[Table]:
 
 def _promised(part: Part) -> float:
     cost: Mapping[str, float] = part.facts["cost"]
-    return min(cost[each] for each in rivals) / cost["thalweg"]
+    return min(cost[each] for each in rivals if each in cost) / cost["thalweg"]
 
 
 def _verdicts(found: Sequence[tuple[Part, Mapping[str, float]]]) -> list[str]:

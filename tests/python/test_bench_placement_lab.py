@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench import placement_lab, placement_lab_page, report, uneven
+from bench import placement_lab, placement_lab_page, placement_programs, report, uneven
 from bench.page import Part
 from bench.placement_lab_page import contents
 from bench.placement_programs import Kernel, kernels
@@ -18,7 +18,8 @@ from thalweg import mapping, run_placement
 from thalweg.collective import Kind
 from thalweg.matrices import Program
 
-METHODS = placement_lab_page.compared
+SLOTS = [placement_lab_page.slots] * uneven.HOSTS
+METHODS = placement_programs.compared
 
 
 def part(samples: list[dict[str, Any]], promised: float = 1.6) -> Part:
@@ -170,7 +171,7 @@ def test_costs_with_planned_collectives_are_compared_with_each_other() -> None:
     receivers = [(rank + placement_lab_page.slots) % ranks for rank in senders]
     matrix = mapping.communication(ranks, senders, receivers, [500] * ranks, [1e4] * ranks)
     program = Program(matrix, [mapping.Call(Kind.allreduce, 8, 400.0)])
-    placed = placement_lab._place(net, program, "")
+    placed = placement_programs.placements(net, program, SLOTS, "")
     found = placed["thalweg"]
     assert found.planned and found.usual and found.usual.planned
     assert run_placement.saves_enough(found.usual.total, found.total)
@@ -182,7 +183,7 @@ def test_programs_without_plans_are_placed_for_the_librarys_own_collectives() ->
     ranks = len(net.hosts) * placement_lab_page.slots
     matrix = mapping.communication(ranks, [0], [1], [1], [8])
     program = Program(matrix, [mapping.Call(Kind.allreduce, 8, 100.0)])
-    placed = placement_lab._place(net, program, "openmpi-4.1")
+    placed = placement_programs.placements(net, program, SLOTS, "openmpi-4.1")
     costs = placement_lab._facts(net, program, placed, "openmpi-4.1")["cost"]
     assert placed["thalweg"].placement != placed["block"].placement
     assert costs["thalweg"] < 0.9 * costs["block"] < costs["random"]

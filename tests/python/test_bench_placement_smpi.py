@@ -8,8 +8,8 @@ import pytest
 
 from bench import builds, uneven
 from bench.page import Part
-from bench.placement_lab_page import block_planned, compared, planned, timed
-from bench.placement_programs import Kernel
+from bench.placement_lab_page import block_planned, planned, timed
+from bench.placement_programs import Kernel, compared
 from bench.placement_smpi import Case, Programs, instances, native
 from bench.placement_smpi_page import contents, gain_of
 
