@@ -27,7 +27,10 @@ from bench.placement_programs import kernels as of_lab
 from bench.placement_smpi_page import contents, gain_of
 from bench.report import Subject, console, seconds
 from bench.settings import Settings
-from bench.smpi_programs import Program, build
+from bench.smpi_model import Built, build, seconds_of
+from bench.smpi_model import native as unplanned
+from bench.smpi_model import thalweg as with_runtime
+from bench.smpi_programs import Program
 from bench.smpi_run import Inputs, options, simulate
 from thalweg import mapping, matrices, paths
 from thalweg.errors import UserError
@@ -40,7 +43,8 @@ subject = Subject(
     "Programs in several placements, simulated",
     (
         *sources.planned, "src/mapping", "src/runtime", "examples", "bench/placement_programs.py",
-        "bench/placement_smpi.py", "bench/smpi_programs.py", "bench/smpi_run.py",
+        "bench/placement_smpi.py", "bench/smpi_model.py", "bench/smpi_programs.py",
+        "bench/smpi_run.py", "bench/span.c",
         "bench/uneven.py",
     ),
     ("scenario", "time", "hosts", "slots", "program", "size"),
@@ -113,11 +117,11 @@ class Programs:
 
     def __init__(self, made_for: Build, folder: Path) -> None:
         self._made_for, self._folder = made_for, folder
-        self._built: dict[str, Mapping[bool, Path]] = {}
+        self._built: dict[str, Built] = {}
         self._recorded: dict[tuple[Kernel, int], Recorded] = {}
 
-    def built(self, kernel: Kernel) -> tuple[Program, Mapping[bool, Path]]:
-        """Returns a kernel as a program that SMPI simulates, without the runtime and with it."""
+    def built(self, kernel: Kernel) -> tuple[Program, Built]:
+        """Returns a kernel as a program that SMPI simulates, and its files."""
         program = _program(kernel, self._made_for)
         if program.example not in self._built:
             self._built[program.example] = build(program, self._folder)
@@ -155,13 +159,13 @@ def record(kernel: Kernel, made_for: Build, ranks: int, folder: Path) -> Recorde
 
 @dataclass(frozen=True)
 class Case:
-    """A program on a network; `built` without the runtime and with it."""
+    """A program on a network."""
 
     net: Network
     slots: int
     methods: Sequence[str]
     program: Program
-    built: Mapping[bool, Path]
+    built: Built
     folder: Path
 
     def simulate(
@@ -209,10 +213,11 @@ class Case:
         console.print(f"{self.program.name}, {len(placement)} ranks, {variant}: {seconds(took)}")
         return took
 
-    def _simulated(self, inputs: Inputs, with_runtime: bool, **told: str) -> float:
-        command = inputs.command(self.program, self.built[with_runtime], [*options, selector])
+    def _simulated(self, inputs: Inputs, is_planned: bool, **told: str) -> float:
+        built = self.built[with_runtime if is_planned else unplanned]
+        command = inputs.command(self.program, built, [*options, selector])
         environment = dict(inputs.environment(self.program, selector)) | told
-        found = simulate(command, environment, self.folder).seconds
-        if found is None:
+        found = simulate(command, environment, self.folder)
+        if found.seconds is None:
             raise UserError(f"{self.program.name}: the simulation took too long")
-        return found
+        return seconds_of(found.said, self.program.name)

@@ -25,12 +25,12 @@ def contents(parts: Sequence[Part]) -> list[Table]:
         ["hosts", "ranks", "cloud", "time", "program", "size", *compared, planned, block_planned,
          "gain", "promised"],
         notes=[
-            "From MPI_Init to MPI_Finalize; what ranks compute takes no simulated time, nor does "
-            "reading a plan. The networks are those of the lab's scenarios, and networks of 32 "
-            "hosts that are drawn alike. Planned: in the mapping's placement with plans for it; "
-            "block, planned: in the launcher's order with plans. Gain: the faster of block and "
-            "Scotch, over planned where that was run, else over thalweg. Promised: the same of the "
-            "placements' costs, in which plans don't count.",
+            "Between MPI_Init and MPI_Finalize; what ranks compute takes no simulated time. The "
+            "networks are those of the lab's scenarios, and networks of 32 hosts that are drawn "
+            "alike. Planned: in the mapping's placement with plans for it; block, planned: in the "
+            "launcher's order with plans. Gain: the faster of block and Scotch, over planned where "
+            "that was run, else over thalweg. Promised: the same of the placements' costs, in "
+            "which plans don't count.",
             "Collectives go by SMPI's imitation of Open MPI's rules. Messages up to "
             f"{eager_limit} bytes don't wait for their receives.",
             "Without lu, whose ranks send many short messages one after the other: in SMPI those "
