@@ -22,10 +22,9 @@ constexpr double rounding = 1e-9;
 /// The connections from one host to another: one of each pair of their ranks.
 struct Connections {
   double count = 0;
-  double unused = 0;       ///< seconds of an operation in which they can't start data that counts
-  double round_trip = 0;   ///< seconds
-  double rate = 0;         ///< bytes per second of each; may be unlimited
-  double least_window = 0; ///< bytes from which on a window doesn't limit the rate
+  double unused = 0;     ///< seconds of an operation in which they can't start data that counts
+  double round_trip = 0; ///< seconds
+  double rate = 0;       ///< bytes per second of each, at most; may be unlimited
 
   /// Returns the most bytes that can start in an operation of this time.
   [[nodiscard]] double bytes(double time, double initial_window) const {
@@ -35,11 +34,11 @@ struct Connections {
     const double carried = rate < Reach::unlimited ? rate * open : rate; // also if `open` is 0
     double sum = 0, window = initial_window;
     for (double round = 0; round <= open * (1 + rounding); round += round_trip) {
-      if (window >= std::min(least_window, most_window)) return count * carried;
       sum += window;
+      if (window >= most_window || sum >= carried) return count * carried;
       window *= 2;
     }
-    return count * std::min(sum, carried);
+    return count * sum;
   }
 };
 
@@ -94,16 +93,10 @@ private:
     };
     const double rate = _network.bandwidth(a, b).value();
     const double error = error_of(_network.bandwidth_error, a, b);
-    const double highest = rate * (1 + error), round_trip = least(a, b) + least(b, a);
-    // Windows limit what goes at any rate. Without a highest one nothing else does.
-    const double least_window = highest < Reach::unlimited
-                                    ? rate * (1 - std::min(error, 1.0)) * round_trip
-                                    : Reach::unlimited;
     return {.count = static_cast<double>(_reach.ranks[index(from)] * _reach.ranks[index(to)]),
             .unused = before + _reach.latency(from, to),
-            .round_trip = round_trip,
-            .rate = highest,
-            .least_window = least_window};
+            .round_trip = least(a, b) + least(b, a),
+            .rate = rate * (1 + error)};
   }
 
   const network::Network& _network;
@@ -171,10 +164,14 @@ void add(const Collective& collective, const Reach& reach, SlowStart& slow_start
 
 /// Proof: a connection starts its first data no earlier than that can be there, and its last one
 /// its latency before the end. In the time between it starts at most an initial window in its first
-/// round trip and twice as much in each further one, or what its rate allows. All connections to a
-/// set of hosts, one from each rank elsewhere to each of theirs, together have to bring what these
-/// need and don't have. A reduction is a bcast whose time runs backwards: there the last data
-/// leaves the host in time for the end, and the first one at the beginning.
+/// round trip and twice as much in each further one, and no more than its rate allows. Windows
+/// count whatever the rate is: one that holds what the rate brings in a round trip limits nothing,
+/// but from then on no round trip brings more than that window, which is less than the windows that
+/// are counted. Both are most for the least round trip and the highest rate that measurements
+/// allow, so that the bound is the lower the less is known. All connections to a set of hosts, one
+/// from each rank elsewhere to each of theirs, together have to bring what these need and don't
+/// have. A reduction is a bcast whose time runs backwards: there the last data leaves the host in
+/// time for the end, and the first one at the beginning.
 Bound bound_with_slow_start(const Problem& problem) {
   Bound largest = bound(problem);
   const Collective& collective = problem.collective;

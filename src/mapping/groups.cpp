@@ -79,7 +79,16 @@ Placement with_groups(const Problem& problem, const HostCosts& costs, const Plac
   return total(result) < total(start) ? result : start;
 }
 
-/// Returns the hosts in the order in which they are filled; those without ranks come last.
+/// Returns what looking at a change of whole hosts takes, in cells (cells_of_a_move).
+std::size_t cells_of(const Problem& problem, const State& state, const std::vector<Move>& moved) {
+  std::size_t peers = 0;
+  for (const Move& move : moved)
+    peers += problem.communication.peers(move.rank).size();
+  return (moved.size() + state.effort(moved)) * cells_of_a_move + peers * cells_of_a_peer;
+}
+
+/// Returns the hosts in the order in which they are filled; those without ranks come last. Pinned
+/// ranks don't fill hosts: they are there before.
 std::vector<HostId> filling_order(const Problem& problem, const Placement& placement) {
   std::vector<HostId> order;
   std::vector<char> is_listed(problem.slots.size());
@@ -88,8 +97,8 @@ std::vector<HostId> filling_order(const Problem& problem, const Placement& place
     is_listed[index(host)] = 1;
     order.push_back(host);
   };
-  for (const HostId host : placement)
-    list(host);
+  for (Rank rank = 0; rank < problem.ranks(); ++rank)
+    if (problem.pinned_to(rank) == no_host) list(placement[index(rank)]);
   for (const HostId host : problem.in_order())
     list(host);
   return order;
@@ -108,11 +117,12 @@ public:
         _places.push_back(place);
         _hosts.push_back(_order[place]);
       }
+    _used = used();
   }
 
   Placement run() {
     const double orders = std::tgamma(static_cast<double>(_hosts.size()) + 1);
-    if (orders * static_cast<double>(_problem.ranks()) <= static_cast<double>(_moves))
+    if (orders * most_moves_of_an_order() <= static_cast<double>(_moves))
       try_all();
     else
       while (change_places()) {
@@ -121,16 +131,40 @@ public:
   }
 
 private:
+  /// Returns what an order takes that moves all ranks.
+  [[nodiscard]] double most_moves_of_an_order() const {
+    std::vector<Move> all;
+    for (Rank rank = 0; rank < _problem.ranks(); ++rank)
+      all.push_back({rank, _state.host(rank)});
+    return static_cast<double>(moves_of_an_order(all));
+  }
+
+  /// Returns what it takes to fill the hosts in another order, and to look at the ranks that this
+  /// moves.
+  [[nodiscard]] std::int64_t moves_of_an_order(const std::vector<Move>& moved) const {
+    const std::size_t filled = _order.size() + index(_problem.ranks());
+    const std::size_t cells = filled + cells_of(_problem, _state, moved);
+    return static_cast<std::int64_t>(1 + cells / cells_of_a_move);
+  }
+
+  /// Counts the hosts with ranks among those that may change their places: the first ones.
+  [[nodiscard]] std::ptrdiff_t used() const {
+    std::vector<char> has_ranks(_problem.slots.size());
+    for (const HostId host : _state.placement())
+      has_ranks[index(host)] = 1;
+    return std::ranges::count_if(_hosts, [&](HostId host) { return has_ranks[index(host)] != 0; });
+  }
+
   void try_all() {
     std::vector<HostId> hosts = _hosts;
     std::ranges::sort(hosts);
     do {
       try_order(hosts);
-    } while (std::ranges::next_permutation(hosts).found);
+    } while (_moves > 0 && std::ranges::next_permutation(hosts).found);
   }
 
   /// Exchanges any two hosts, and lets either take its place beside the other, where that saves.
-  /// Returns whether anything did.
+  /// Two without ranks stay, since that would move nobody. Returns whether anything saved.
   bool change_places() {
     bool has_changed = false;
     const auto changed = [&](auto change) {
@@ -139,7 +173,7 @@ private:
       has_changed = try_order(hosts) || has_changed;
     };
     for (std::ptrdiff_t b = 1; b < std::ssize(_hosts); ++b)
-      for (std::ptrdiff_t a = 0; a < b && _moves > 0; ++a) {
+      for (std::ptrdiff_t a = 0; a < std::min(b, _used) && _moves > 0; ++a) {
         changed([&](auto first) { std::swap(first[a], first[b]); });
         if (b == a + 1) continue;
         changed([&](auto first) { std::rotate(first + a, first + a + 1, first + b + 1); });
@@ -158,11 +192,12 @@ private:
     for (Rank rank = 0; rank < _problem.ranks(); ++rank)
       if (const HostId to = filled[index(rank)]; to != _state.host(rank))
         moved.push_back({rank, to});
-    _moves -= static_cast<std::int64_t>(1 + moved.size() + _state.effort(moved));
+    _moves -= moves_of_an_order(moved);
     const bool is_better = !moved.empty() && _state.change(moved) < -least_saving * _state.total();
     if (!is_better) return false;
     _state.apply(moved);
     _hosts = hosts;
+    _used = used();
     return true;
   }
 
@@ -172,6 +207,7 @@ private:
   std::vector<HostId> _order;       ///< of all hosts, as it was tried last
   std::vector<std::size_t> _places; ///< in the order, of hosts without pinned ranks
   std::vector<HostId> _hosts;       ///< at these places, in the best order so far
+  std::ptrdiff_t _used = 0;         ///< of these, the first ones, that have ranks
 };
 
 } // namespace
@@ -205,10 +241,9 @@ Placement swap_groups(const Problem& problem, const HostCosts& costs, const Plac
       swapped.push_back({rank, b});
     for (const Rank rank : ranks_on[index(b)])
       swapped.push_back({rank, a});
-    moves -= static_cast<std::int64_t>(swapped.size() + state.effort(swapped));
-    const bool is_better =
-        !swapped.empty() && state.change(swapped) < -least_saving * state.total();
-    if (!is_better) return false;
+    if (swapped.empty()) return false;
+    moves -= static_cast<std::int64_t>(1 + cells_of(problem, state, swapped) / cells_of_a_move);
+    if (!(state.change(swapped) < -least_saving * state.total())) return false;
     state.apply(swapped);
     std::swap(ranks_on[index(a)], ranks_on[index(b)]);
     return true;

@@ -17,7 +17,8 @@ Placement bisect_groups(const Problem& problem, const HostCosts& costs, const Pl
 
 /// Does the same by exchanging two hosts at a time, as long as that lowers the whole cost, calls of
 /// collectives included, which the others don't look at.
-/// @param moves ranks that evaluated exchanges move, and hosts that their calls then look at
+/// @param moves ranks that evaluated exchanges move, and hosts that their calls then look at;
+/// these ranks' peers count as in refine()
 Placement swap_groups(const Problem& problem, const HostCosts& costs, const Placement& start,
                       std::int64_t moves);
 

@@ -25,13 +25,8 @@ private:
   std::uint64_t _state;
 };
 
-/// Cells of the guide's tables that change in the time of looking at a rank.
-constexpr std::size_t cells_of_a_move = 512;
-/// The same for looking at a rank to swap with, whose row is elsewhere in memory.
+/// Cells, as cells_of_a_move, for looking at a rank to swap with, whose row is elsewhere in memory.
 constexpr std::size_t cells_of_a_partner = 8;
-/// The same for a peer in an exact evaluation, with the ports and trunks between.
-constexpr std::size_t cells_of_a_peer = 64;
-
 /// The same for a host or a root of a collective in an exact evaluation.
 constexpr std::size_t cells_of_a_share = 8;
 

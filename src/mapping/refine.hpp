@@ -2,9 +2,15 @@
 
 #include "mapping/state.hpp"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace thalweg::mapping {
+
+/// Cells of the guide's tables that change in the time of looking at a rank.
+constexpr std::size_t cells_of_a_move = 512;
+/// The same for a peer in an exact evaluation, with the ports and trunks between.
+constexpr std::size_t cells_of_a_peer = 64;
 
 /// How a placement is refined.
 struct RefineOptions {

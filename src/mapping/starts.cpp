@@ -34,11 +34,14 @@ struct Unpinned {
   Placement placement;
 };
 
+/// Returns a host for each slot of the first hosts in the order, which have `enough` slots, or of
+/// all.
 std::vector<HostId> host_after_host(const std::vector<HostId>& order,
-                                    const std::vector<std::int32_t>& slots) {
+                                    const std::vector<std::int32_t>& slots,
+                                    std::size_t enough = std::numeric_limits<std::size_t>::max()) {
   std::vector<HostId> hosts;
-  for (const HostId host : order)
-    hosts.insert(hosts.end(), index(slots[index(host)]), host);
+  for (auto host = order.begin(); host != order.end() && hosts.size() < enough; ++host)
+    hosts.insert(hosts.end(), index(slots[index(*host)]), *host);
   return hosts;
 }
 
@@ -209,7 +212,7 @@ Placement block(const Problem& problem) { return block(problem, problem.in_order
 
 Placement block(const Problem& problem, const std::vector<HostId>& order) {
   Unpinned rest(problem);
-  return rest.fill(host_after_host(order, rest.left));
+  return rest.fill(host_after_host(order, rest.left, index(problem.ranks())));
 }
 
 Placement interleave(const Problem& problem) {

@@ -62,5 +62,26 @@ TEST_CASE("errors above the rate itself raise its upper end") {
   CHECK(bound_with_slow_start(transfer.problem).time.value() == Approx(10e6 / 4e6 + 1e-2));
 }
 
+TEST_CASE("windows count however large the error of the rate is") {
+  // 14,480 bytes and twice as many take a second round trip, at any rate.
+  const Transfer transfer(two_hosts(Rate(1e6), 3), 40'000);
+  CHECK(bound(transfer.problem).time.value() == Approx(40e3 / 4e6 + 1e-2));
+  CHECK(bound_with_slow_start(transfer.problem).time.value() == Approx(2e-2 + 1e-2).epsilon(1e-6));
+}
+
+TEST_CASE("the less is known of a rate the lower is the bound") {
+  for (const units::Size size : {14'481, 40'000, 100'000, 200'000, 1'000'000, 10'000'000}) {
+    CAPTURE(size);
+    double before = std::numeric_limits<double>::infinity();
+    for (const float error : {0.F, 0.1F, 0.5F, 0.9F, 1.F, 3.F, 5.F, 8.F, 30.F, unknown}) {
+      CAPTURE(error);
+      const Transfer transfer(two_hosts(Rate(1e6), error), size);
+      const double found = bound_with_slow_start(transfer.problem).time.value();
+      CHECK(found <= before * (1 + 1e-6));
+      before = found;
+    }
+  }
+}
+
 } // namespace
 } // namespace thalweg::bounds

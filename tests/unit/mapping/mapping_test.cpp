@@ -211,19 +211,23 @@ TEST_CASE("inter-only sees what collectives cost") {
 }
 
 TEST_CASE("inter-only fills hosts of different slots in the order of least cost") {
-  for (std::uint64_t seed = 0; seed < share_of(12U, 4); ++seed) {
+  for (std::uint64_t seed = 0; seed < share_of(24U, 4); ++seed) {
     CAPTURE(seed);
     Draw draw(seed);
     const Network net = testing::uneven_network(4, draw);
     const Rank ranks = 9 + draw.below(2);
+    const HostId pinned = seed / 2 % 2 == 0 ? 0 : 3; // the first host that is filled, or the last
     Problem problem{net, {ranks, testing::random_traffic(ranks, 3 * ranks, draw)}, {2, 1, 4, 3}};
     if (seed % 2 == 1) problem.calls = testing::some_calls(ranks, draw);
     problem.pinned.assign(index(ranks), no_host);
-    problem.pinned[0] = 0;
-    std::vector<HostId> others = {1, 2, 3};
+    problem.pinned[0] = pinned;
+    std::vector<HostId> others = {0, 1, 2, 3};
+    std::erase(others, pinned);
     double least = std::numeric_limits<double>::infinity();
     do {
-      const Placement filled = block(problem, {0, others[0], others[1], others[2]});
+      std::vector<HostId> order = others;
+      order.insert(order.begin() + pinned, pinned);
+      const Placement filled = block(problem, order);
       least = std::min(least, cost(problem, filled).total().value());
     } while (std::ranges::next_permutation(others).found);
     const Placement found = place(problem, {Method::inter_only, seed});
@@ -251,6 +255,15 @@ TEST_CASE("inter-only keeps blocks together on many hosts of different slots") {
     for (std::size_t rank = 0; rank < found.size(); ++rank)
       if (rank == 0 || found[rank] != found[rank - 1]) CHECK(filled.insert(found[rank]).second);
   }
+}
+
+TEST_CASE("inter-only looks at hosts without ranks however many there are") {
+  const HostId hosts = 150;
+  const Network net = network::even_network(hosts, Time(1e-4), units::Rate(1e8));
+  Problem problem{net, {3, {{0, 1, 1, 1}, {1, 2, 1, 1}, {2, 0, 1, 1}}}, {}};
+  problem.slots.assign(index(hosts), 2);
+  problem.slots.back() = 3;
+  CHECK(place(problem, {Method::inter_only}) == Placement(3, hosts - 1));
 }
 
 TEST_CASE("intra-only knows who talks to whom, and not how far hosts are from each other") {
