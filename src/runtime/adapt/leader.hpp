@@ -63,10 +63,6 @@ public:
   [[nodiscard]] std::int64_t improving_ns() const {
     return _thread != nullptr ? _thread->improving_ns() : 0;
   }
-  /// Lets what goes on in the thread come to nothing, soon.
-  void hurry() {
-    if (_thread != nullptr) _thread->cancel();
-  }
   /// Returns the new plans, a table's bytes. Requires that the answer is their number.
   [[nodiscard]] const std::string& bytes() const { return _thread->bytes(); }
   /// Waits for the thread. Nothing may be planned any more.

@@ -65,8 +65,7 @@ std::string Replanner::go_on(MPI_Comm comm, Races& races, Chooser& chooser, bool
   const bool changed_plans = _state.changes_plans();
   std::string said = finish();
   act(_state.next(may_change), comm, races, chooser);
-  if (changed_plans != _state.changes_plans())
-    races.postpone(changed_plans ? 0 : planning_pause_ns);
+  if (changed_plans && !_state.changes_plans()) races.postpone(0);
   return said;
 }
 
@@ -120,8 +119,10 @@ void Replanner::look(Races& races) {
   const auto at = races.looked_at();
   if (!at) return;
   look_at(races, *at);
-  if (_state.changes_plans())
-    races.postpone(_state.is_confirmed() ? planning_pause_ns : Watch::lasting_ns);
+  if (!_state.changes_plans()) return;
+  // The network may change while a plan is improved as at any time.
+  const bool follows_drift = _state.is_confirmed() && !_state.improves();
+  races.postpone(follows_drift ? planning_pause_ns : Watch::lasting_ns);
 }
 
 void Replanner::look_at(Races& races, std::size_t at) {
@@ -187,11 +188,7 @@ void Replanner::follow_up(Races& races) {
 /// Begins an attempt for a plan that drifted, unless it is too early for that.
 void Replanner::follow_drift(Races& races, std::size_t drifted) {
   const Watch& watch = races.all()[drifted].watch();
-  if (!_state.suspect(drifted, watch.is_slower(), races.elapsed_ns())) {
-    // An improvement makes room: it ends at the next question to the leader.
-    if (_leader != nullptr && _state.changes_plans() && _state.improves()) _leader->hurry();
-    return;
-  }
+  if (!_state.suspect(drifted, watch.is_slower(), races.elapsed_ns())) return;
   _usual_ns = watch.usual_ns();
   _cost_before_ns = watch.cost_ns();
   begin_attempt(races, drifted);

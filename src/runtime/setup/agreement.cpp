@@ -16,16 +16,21 @@ constexpr const char* field_names[AgreementRecord::fields] = {
 } // namespace
 
 Agreement agree(const AgreementRecord& mine, MPI_Comm comm, double seconds) {
+  // Ranks may have libraries of two builds, and notice it by the field for that: so all builds
+  // reduce as many words, and have the build and its complement in the same ones. Unused ones are
+  // 0 in both halves.
+  constexpr std::size_t words = 32, complements = words / 2;
   constexpr auto fields = static_cast<std::size_t>(AgreementRecord::fields);
-  constexpr std::size_t plan = 2 * fields, in_place = plan + 2, largest_tag = in_place + 1;
+  constexpr std::size_t plan = fields, in_place = plan + 1, largest_tag = in_place + 1;
+  static_assert(AgreementRecord::build == 0 && largest_tag < complements);
   // The minimum of the complement gives the maximum. Static: still in use if the time is over.
-  static std::array<std::uint64_t, largest_tag + 1> in, least;
+  static std::array<std::uint64_t, words> in{}, least{};
   for (std::size_t i = 0; i < fields; ++i) {
     in[i] = mine.values[i];
-    in[fields + i] = ~mine.values[i];
+    in[complements + i] = ~mine.values[i];
   }
   in[plan] = mine.plan;
-  in[plan + 1] = ~mine.plan;
+  in[complements + plan] = ~mine.plan;
   in[in_place] = mine.is_in_place ? 1 : 0;
   in[largest_tag] = mine.largest_tag;
   MPI_Request request = native.request_null;
@@ -37,10 +42,10 @@ Agreement agree(const AgreementRecord& mine, MPI_Comm comm, double seconds) {
     return result;
   }
   result.largest_tag = least[largest_tag];
-  result.have_plan = least[plan] != 0 && least[plan] == ~least[plan + 1];
+  result.have_plan = least[plan] != 0 && least[plan] == ~least[complements + plan];
   result.are_in_place = least[in_place] != 0;
   for (std::size_t i = 0; i < fields; ++i) {
-    if (least[i] == ~least[fields + i]) continue;
+    if (least[i] == ~least[complements + i]) continue;
     if (!result.difference.empty()) result.difference += ", ";
     result.difference += field_names[i];
   }

@@ -31,8 +31,8 @@ struct Agreement {
   bool are_in_place = false;        ///< all ranks are where their plan file has them
 };
 
-/// Compares the records of all ranks by one native reduction. Collective; all who get an answer get
-/// the same.
+/// Compares the records of all ranks by one native reduction, which is as long in all builds of
+/// this library. Collective; all who get an answer get the same.
 ///
 /// A rank without this library doesn't call this, and must not be waited for indefinitely: somebody
 /// is missing if it takes longer than `seconds`. Then the reduction stays open. As ranks begin to
