@@ -241,11 +241,12 @@ def _complete(path: Path) -> None:
 def given(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution) -> Known:
     """Returns the user's network file, or where it doesn't fit the hosts, what does.
 
-    Samples a few telling pairs if too little was heard of them lately. If what is found differs,
-    that is said, and the network is a calibrated copy of the file in the cache, which stays the
-    same as long as it fits, so that plans and races for it are found again; or, if hardly anything
-    fits, or hosts have been replaced by others, the network that is known of the hosts (network()).
-    The file isn't changed. Raises UserError as network() does.
+    Samples a few telling pairs if too little was heard of them lately, and with them pairs that a
+    run found to contradict the file. If what is found differs, that is said, and the network is a
+    calibrated copy of the file in the cache, which stays the same as long as it fits, so that plans
+    and races for it are found again; or, if hardly anything fits, or hosts have been replaced by
+    others, the network that is known of the hosts (network()). The file isn't changed. Raises
+    UserError as network() does.
     """
     if path.absolute().parent == paths.cache() / "networks":
         paths.mark_used(path)
@@ -283,7 +284,7 @@ def _verified_file(
         with _one_at_a_time(copy):
             if not (found := verification.heard(net, telling, names, caution)):
                 is_new = True
-                first = sampling.longest_ago(net, telling, weather.load(names, recent=True))
+                first = verification.to_sample_of_file(net, telling, names, caution)
                 found = verification.sample(net, first, start, names)
     if not found or not (off := drift.misfits(net, found, caution.threshold)):
         return known

@@ -18,7 +18,7 @@ from thalweg.cache_folder import lab as lab
 from thalweg.errors import UserError
 
 UNUSED_DAYS = 60
-"""Days for which a plan, a network or a history stays in the cache though no run takes it."""
+"""Days for which plans, networks, histories and run records stay in the cache though unused."""
 
 
 def package() -> Path:

@@ -130,21 +130,44 @@ def usual(program: Sequence[str], hosts: Sequence[str]) -> Path | None:
     """Returns a new folder in the cache for a run of the program on the hosts.
 
     Of earlier ones the last stay, KEPT with this one and KEPT_OF_PROGRAM on any hosts, and those
-    that may still go on. None, with a
-    note, if there is no place.
+    that may still go on. A program that is new here is an occasion to remove the records of those
+    that nothing has used for paths.UNUSED_DAYS. None, with a note, if there is no place.
     """
     group = _records() / f"{_key(_code(program))}-{_key(sorted(set(hosts)))}"
     folder = group / f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}"
     try:
         folder.mkdir(parents=True)
-        of_hosts = sorted(group.iterdir(), reverse=True)[KEPT:]
-        for old in {*of_hosts, *of_program(program)[KEPT_OF_PROGRAM:]}:
+        of_hosts = sorted(group.iterdir(), reverse=True)
+        for old in {*of_hosts[KEPT:], *of_program(program)[KEPT_OF_PROGRAM:]}:
             if _is_over(old):
                 shutil.rmtree(old, ignore_errors=True)
+        if len(of_hosts) == 1:
+            _drop_unused()
     except OSError as error:
         console.note(write_error(f"run record {folder}", error, "the run isn't recorded"))
         return None
     return folder
+
+
+def _drop_unused() -> None:
+    """Removes the records of each program on hosts of which none was written or read for
+    paths.UNUSED_DAYS: all are over. Another process may begin one meanwhile, which stays."""
+    oldest = time.time() - 86_400 * paths.UNUSED_DAYS
+    for group in list(_records().iterdir()):
+        with contextlib.suppress(OSError):
+            if group.stat().st_mtime >= oldest:
+                continue
+            found = list(group.iterdir())
+            if max(map(_used_at, found), default=0.0) < oldest:
+                for folder in found:
+                    shutil.rmtree(folder, ignore_errors=True)
+                group.rmdir()
+
+
+def _used_at(folder: Path) -> float:
+    """Returns when a record was written or read last. Raises OSError."""
+    files = [path.stat() for path in folder.iterdir()]
+    return max([folder.stat().st_mtime, *(max(f.st_atime, f.st_mtime) for f in files)])
 
 
 def _is_over(folder: Path) -> bool:
@@ -274,7 +297,8 @@ def _code(words: Sequence[str]) -> str:
 
 def _hidden(words: Sequence[str]) -> list[str]:
     """Returns what of a command line may say which hidden code runs: commands, names, and what
-    paths end in if that may be a program; and this folder if any of it depends on that.
+    paths end in if that may be a program; and this folder if any of it depends on that. Which word
+    a container starts can't be told without knowing which of its options have values.
 
     Numbers don't count, as in thalweg.past_runs, nor whether there are files, which a run may make.
     """
@@ -284,7 +308,7 @@ def _hidden(words: Sequence[str]) -> list[str]:
 
 def _name_of_code(word: str) -> str:
     if any(map(str.isspace, word)):
-        return word
+        return NUMBER.sub("0", word)
     if word.startswith("-") or "=" in word:
         return ""
     path = Path(word)

@@ -1,7 +1,7 @@
 """What the history of a network lets suspect of it, and what it tells surely."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from thalweg import drift, forecast
 from thalweg.network import Network
@@ -24,15 +24,20 @@ def suspicious(net: Network, later: History, threshold: float) -> list[tuple[int
     network takes. So they are compared with earlier ones, and count only if no sample came since.
     """
     place = {host.name: at for at, host in enumerate(net.hosts)}
-    off = {misfit.pair for misfit in drift.misfits(net, drift.latest(later), threshold)}
-    expected = drift.misfits(net, drift.known(later, 0), threshold) if off else []
-    pairs = [misfit.pair for misfit in expected if misfit.pair in off]
+    pairs = [misfit.pair for misfit in _contradictions(net, later, threshold)]
     for pair in later.pairs("ratio"):
         ratio = later.series("ratio", pair)
         seen = later.series("bandwidth", pair).times
         if not (seen and seen[-1] >= ratio.times[-1]) and _is_unusual(ratio):
             pairs.append(pair)
     return [(place[a], place[b]) for a, b in dict.fromkeys(pairs) if a in place and b in place]
+
+
+def _contradictions(net: Network, later: History, threshold: float) -> list[drift.Misfit]:
+    """Returns how forecasts differ from the network, of pairs whose last value does, too."""
+    off = {misfit.pair for misfit in drift.misfits(net, drift.latest(later), threshold)}
+    expected = drift.misfits(net, drift.known(later, 0), threshold) if off else []
+    return [misfit for misfit in expected if misfit.pair in off]
 
 
 def _is_unusual(ratio: Series) -> bool:
@@ -42,6 +47,63 @@ def _is_unusual(ratio: Series) -> bool:
         return False
     usual = forecast.forecast(ratio.times[:-1], earlier, ratio.times[-1])
     return last - usual.value > max(math.log(SLOW), BEYOND * usual.error)
+
+
+def is_measured(entry: Entry) -> bool:
+    """Whether it tells that a network was looked at: a run has only what it found to differ."""
+    return entry.source != "run"
+
+
+def of_runs(
+    net: Network, later: History, threshold: float
+) -> tuple[History, list[tuple[int, int]]]:
+    """Returns a history without what runs found and a later measurement refutes; and the pairs that
+    only what a run found lets suspect, and nothing that was measured since, the worst first.
+
+    A run has values for all pairs that its causes cover. So a measurement of some of those that
+    differ from the network tells about all: they are refuted if it fits the network.
+    """
+    kept: list[Entry] = []
+    unsettled: set[float] = set()
+    for at, entry in enumerate(later.entries):
+        verdicts = [] if is_measured(entry) else _verdicts(net, later, at, threshold)
+        if not any(verdicts):
+            kept.append(entry)
+        if not is_measured(entry) and not verdicts:
+            unsettled.add(entry.at)
+    known = History(later.hosts, kept)
+    if not unsettled:
+        return known, []
+
+    def is_unsettled(misfit: drift.Misfit) -> bool:
+        series = known.series(misfit.quantity, misfit.pair)
+        return series.sources[-1] == "run" and series.times[-1] in unsettled
+
+    place = {host.name: at for at, host in enumerate(net.hosts)}
+    off = [each.pair for each in _contradictions(net, known, threshold) if is_unsettled(each)]
+    return known, [(place[a], place[b]) for a, b in dict.fromkeys(off)]
+
+
+def _verdicts(net: Network, later: History, at: int, threshold: float) -> list[bool]:
+    """Returns whether the network fits each measurement that came after an entry and has values
+    that differ from the network in the entry; only these count."""
+    off = drift.misfits(net, later.entries[at], threshold)
+    latency = {misfit.pair for misfit in off if misfit.quantity == "latency"}
+    bandwidth = {misfit.pair for misfit in off if misfit.quantity == "bandwidth"}
+    measured = (
+        Entry(each.at, each.source, _only(each.latency, latency), _only(each.bandwidth, bandwidth))
+        for each in later.entries[at + 1 :]
+        if off and is_measured(each)
+    )
+    return [
+        not drift.misfits(net, each, threshold)
+        for each in measured
+        if each.latency or each.bandwidth
+    ]
+
+
+def _only(values: Mapping[Pair, float], pairs: Set[Pair]) -> dict[Pair, float]:
+    return {pair: values[pair] for pair in values.keys() & pairs}
 
 
 def sure(net: Network, later: History, threshold: float) -> Entry:

@@ -14,7 +14,7 @@ from thalweg.errors import UserError
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.network import Network
-from thalweg.weather import Entry, Pair
+from thalweg.weather import Entry, History, Pair
 
 FRESH = 3600.0
 """Seconds for which a network counts as known after anything of it was measured."""
@@ -43,23 +43,43 @@ def heard(
     net: Network, telling: Sequence[tuple[int, int]], hosts: Iterable[str], caution: Caution
 ) -> Entry | None:
     """Returns what is known of a network since it was measured, of the last hour at most; None if
-    of too few telling pairs.
+    of too few telling pairs, or if what a run found contradicts the network and wasn't looked at.
 
     `hosts`: those whose history it is.
     """
     if caution.verify == "always":
         return None
-    since = max(measured_at(net), time.time() - FRESH)
-    later = weather.load(hosts, recent=True).since(since)
+    later, doubtful = _since_measured(net, hosts, caution)
+    since = time.time() - FRESH
+    fresh = later.since(since)
     # Two hosts have one such pair.
     enough = min(FEWEST, len(telling))
-    pairs = {pair for entry in later.entries if _is_measured(entry) for pair in entry.bandwidth}
-    return drift.known(later, since) if len(names_of(net, telling) & pairs) >= enough else None
+    measured = filter(suspicion.is_measured, fresh.entries)
+    pairs = {pair for entry in measured for pair in entry.bandwidth}
+    if doubtful or len(names_of(net, telling) & pairs) < enough:
+        return None
+    return drift.known(fresh, since)
 
 
-def _is_measured(entry: Entry) -> bool:
-    """Whether it tells that a network was looked at: a run has only what it found to differ."""
-    return entry.source != "run"
+def _since_measured(
+    net: Network, hosts: Iterable[str], caution: Caution
+) -> tuple[History, list[tuple[int, int]]]:
+    """Returns what suspicion.of_runs() does, of what is known since a network was measured."""
+    later = weather.load(hosts, recent=True).since(measured_at(net))
+    return suspicion.of_runs(net, later, caution.threshold)
+
+
+def to_sample_of_file(
+    net: Network, telling: Sequence[tuple[int, int]], hosts: Iterable[str], caution: Caution
+) -> list[tuple[int, int]]:
+    """Returns the pairs of a user's file to sample where not enough was heard: telling ones, and
+    before them those that contradict it by what a run found, at most half as many as are sampled.
+
+    `hosts`: those whose history it is.
+    """
+    later, doubtful = _since_measured(net, hosts, caution)
+    pairs = [*doubtful[: sampling.TELLING // 2], *sampling.longest_ago(net, telling, later)]
+    return list(dict.fromkeys(pairs))[: sampling.TELLING]
 
 
 def is_another(
@@ -94,14 +114,12 @@ def to_sample(net: Network, caution: Caution) -> list[tuple[int, int]]:
     Run records don't count for that: by them only what became twice as slow is suspected. Nor does
     what runs found to have changed, which is suspected.
     """
-    since = measured_at(net)
-    history = weather.load([host.name for host in net.hosts], recent=True)
-    later = history.since(since)
+    later, _ = _since_measured(net, [host.name for host in net.hosts], caution)
     suspicious = suspicion.suspicious(net, later, caution.threshold)
     telling = sampling.telling_pairs(net)
     names = names_of(net, telling)
-    heard_of = (entry for entry in later.entries if _is_measured(entry))
-    last = max([since, *(entry.at for entry in heard_of if names & {*entry.bandwidth})])
+    heard_of = filter(suspicion.is_measured, later.entries)
+    last = max([measured_at(net), *(entry.at for entry in heard_of if names & {*entry.bandwidth})])
     if caution.verify == "always" or time.time() - last > FRESH:
         suspicious += sampling.longest_ago(net, telling, later)
     return list(dict.fromkeys(suspicious))[: sampling.TELLING]

@@ -2,13 +2,14 @@
 
 import json
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from test_run import launcher, plan_beside  # noqa: F401
 
-from thalweg import inputs, record, recording
+from thalweg import inputs, paths, record, recording
 from thalweg import network as networks
 from thalweg.cli import main
 from thalweg.errors import UserError
@@ -119,6 +120,29 @@ def test_records_of_runs_that_go_on_stay_until_they_are_old(
     os.utime(found[1], (0, 0))  # made long ago, and written into since
     assert recording.usual(["./app"], ["a"])
     assert set(kept(tmp_path)) & set(found) == set(found[1:])
+
+
+def test_records_that_nothing_has_used_for_long_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    long_ago = time.time() - 86_400 * (paths.UNUSED_DAYS + 1)
+    found = []
+    for name, read, written in (
+        ("over", long_ago, long_ago),
+        ("read", time.time(), long_ago),
+        ("going-on", long_ago, time.time()),
+    ):
+        folder = recording.usual([f"./{name}"], ["a"])
+        assert folder
+        (folder / "run.json").write_text("{}")
+        os.utime(folder / "run.json", (read, written))
+        for path in (folder, folder.parent):
+            os.utime(path, (long_ago, long_ago))
+        found.append(folder)
+    assert recording.usual(["./new"], ["a"])
+    assert [folder.is_dir() for folder in found] == [False, True, True]
+    assert not found[0].parent.exists()
 
 
 @pytest.mark.parametrize(
@@ -232,6 +256,20 @@ def test_numbers_and_data_of_hidden_code_make_no_other_program() -> None:
     first = recording.identity(["docker", "run", "i", "a", "-n", "10", "in/a.dat"])
     second = recording.identity(["docker", "run", "i", "a", "-n", "1.5e3", "out/b.dat"])
     assert first[0] == second[0] and first != second
+
+
+@pytest.mark.parametrize(
+    ("words", "other", "same"),
+    [
+        (["bash", "-c", "app --seed 17 > out.123"], ["bash", "-c", "app --seed 8 > out.9"], True),
+        (["docker", "run", "i", "a", "/in/case1"], ["docker", "run", "i", "a", "/in/case2"], True),
+        (["docker", "run", "i", "a", "/in/caseA"], ["docker", "run", "i", "a", "/in/caseB"], False),
+    ],
+)
+def test_numbers_in_commands_and_names_make_no_other_program(
+    words: list[str], other: list[str], *, same: bool
+) -> None:
+    assert (recording.identity(words)[0] == recording.identity(other)[0]) == same
 
 
 def test_no_record_leaves_none(recorder: Path, tmp_path: Path) -> None:
