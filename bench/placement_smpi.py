@@ -82,7 +82,7 @@ instances = (
     Instances(32, 8, larger),
     Instances(8, 32, larger),
 )  # fmt: skip
-"""Those of CloudMap's section 5: 8 hosts of 8 ranks, more hosts, larger hosts."""
+"""CloudMap's section 5 has these: 8 hosts of 8 ranks, more hosts, larger hosts."""
 
 
 def run(settings: Settings) -> None:

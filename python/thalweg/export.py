@@ -13,7 +13,7 @@ from thalweg.printable import printable
 UNLIMITED = 1e15
 """Bytes per second for an unlimited rate: SimGrid needs a number."""
 MOST_HOSTS = 2048
-"""Those of a platform, which has a link and a route for each pair: about 1 GB for so many."""
+"""A platform has at most so many, since it has a link and a route for each pair: about 1 GB."""
 
 
 def simgrid(net: Network, *, of_messages: bool = False) -> Iterator[str]:
