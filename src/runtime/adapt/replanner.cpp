@@ -119,10 +119,8 @@ void Replanner::look(Races& races) {
   const auto at = races.looked_at();
   if (!at) return;
   look_at(races, *at);
-  if (!_state.changes_plans()) return;
-  // The network may change while a plan is improved as at any time.
-  const bool follows_drift = _state.is_confirmed() && !_state.improves();
-  races.postpone(follows_drift ? planning_pause_ns : Watch::lasting_ns);
+  if (_state.changes_plans())
+    races.postpone(_state.is_confirmed() ? planning_pause_ns : Watch::lasting_ns);
 }
 
 void Replanner::look_at(Races& races, std::size_t at) {

@@ -49,23 +49,6 @@ TEST_CASE("broadcasts in a row get a plan with which one begins before the last 
   CHECK(follows.seconds() < 0.9 * run(story, Mode::stays, plans).seconds());
 }
 
-TEST_CASE("ranks look at races while a plan is improved for long") {
-  const Network calm = three_sites();
-  const Plans plans = plans_for(calm, {sum}, calm);
-  Story story = story_of(calm, {sum}, 1);
-  story.calls = calls_in(2 * phase_s, story, plans);
-  story.planning_s = 2 * phase_s;
-  const Run follows = run(story, Mode::follows, plans);
-  CHECK(follows.alike);
-  REQUIRE_FALSE(follows.attempts.empty());
-  const runtime::Attempt& first = follows.attempts.front();
-  REQUIRE(first.is_improvement);
-  const double later_s = follows.ends_s[first.call] + 15; // less than the pause after a drift
-  const auto later = std::ranges::lower_bound(follows.ends_s, later_s);
-  REQUIRE(later != follows.ends_s.end());
-  CHECK(follows.epochs[static_cast<std::size_t>(later - follows.ends_s.begin())] > first.epoch);
-}
-
 TEST_CASE("a broadcast that follows a gather gets no plan for broadcasts in a row") {
   const Network calm = three_sites();
   const Plans plans = plans_for(calm, {bcast}, calm);
