@@ -143,8 +143,7 @@ def _program(kernel: Kernel, made_for: Build) -> Program:
 
 
 def record(kernel: Kernel, made_for: Build, ranks: int, folder: Path) -> Recorded:
-    """Runs a program once on this machine, with the run record. SMPI has no MPI_Topo_test, which
-    the runtime needs where programs have grids. Raises UserError."""
+    """Runs a program once on this machine, with the run record. Raises UserError."""
     shutil.rmtree(folder, ignore_errors=True)
     told = {"LD_PRELOAD": str(paths.library(made_for.flavour)), "THALWEG_RECORD": str(folder)}
     command = made_for.command((ranks, told, kernel.command(made_for)))

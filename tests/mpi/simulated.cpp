@@ -51,6 +51,15 @@ Longs part(const Longs& values, int at, int count) {
   return {values.begin() + at, values.begin() + at + count};
 }
 
+void around(int count) {
+  const int left = (rank + size - 1) % size, right = (rank + 1) % size;
+  const Longs own = contribution(rank, count);
+  Longs data(own.size());
+  MPI_Sendrecv(own.data(), count, MPI_LONG, right, 0, data.data(), count, MPI_LONG, left, 0,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  check(data == contribution(left, count), "sendrecv");
+}
+
 void from_root(int root, int count) {
   Longs data = rank == root ? contribution(root, count) : Longs(contribution(root, count).size());
   MPI_Bcast(data.data(), count, MPI_LONG, root, MPI_COMM_WORLD);
@@ -119,6 +128,7 @@ int main(int argc, char** argv) {
     }
     to_all(count);
     in_blocks(count);
+    around(count);
   }
   all_meet();
   check(own_calls == 3, "a global of its own");

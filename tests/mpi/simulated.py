@@ -2,7 +2,7 @@
 
 The library, which all ranks share, must have no variables but constants that C++ initializes when
 they are first needed. Eight hosts are connected by a switch. The program must find all results
-right, and the summary must say that each of its collectives was planned.
+right, the summary must say that each of its collectives was planned, and there must be a record.
 """
 
 import json
@@ -70,7 +70,8 @@ def main() -> None:
                 *("-hostfile", folder / "hosts", "--log=root.thres:warning", program, force),
             ],
             env=os.environ
-            | {"THALWEG_FORCE": force, "THALWEG_SUMMARY": str(summary), "TMPDIR": name},
+            | {"THALWEG_FORCE": force, "THALWEG_SUMMARY": str(summary), "TMPDIR": name}
+            | {"THALWEG_RECORD": str(folder / "record")},
             capture_output=True,
             text=True,
             check=False,
@@ -81,6 +82,9 @@ def main() -> None:
         unplanned = [
             kind for kind in forced if not collectives.get(kind, {}).get("planned", {}).get("calls")
         ]
+        files = list((folder / "record").glob("*record*"))
+        if not files:
+            sys.exit("no record was written")
         if unplanned:
             sys.exit(f"not planned: {', '.join(unplanned)}: {json.dumps(collectives)}")
 
