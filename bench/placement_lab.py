@@ -18,7 +18,15 @@ from bench import sources, uneven
 from bench.builds import Build
 from bench.page import Page
 from bench.placement_lab_page import contents, planned, slots, timed
-from bench.placement_programs import Kernel, kernels, lammps, placements, programs
+from bench.placement_programs import (
+    Kernel,
+    cost,
+    costs,
+    kernels,
+    lammps,
+    placements,
+    programs,
+)
 from bench.progress import Progress
 from bench.report import Subject, console, seconds
 from bench.session import LaunchFailedError, Session, launch_timeout
@@ -204,16 +212,10 @@ def _facts(
     net: Network, program: Program, placed: Mapping[str, Placed], native: str
 ) -> dict[str, Any]:
     return {
-        "cost": {
-            method: _cost(net, program, each.placement, native) for method, each in placed.items()
-        },
+        "cost": costs(net, program, placed, native),
         "between": {method: each.traffic.inter_host for method, each in placed.items()},
         "comm_time": {method: each.traffic.comm_time for method, each in placed.items()},
     }
-
-
-def _cost(net: Network, program: Program, placement: Sequence[int], native: str) -> float:
-    return mapping.cost_of(net, program.matrix, placement, calls=program.calls, native=native).total
 
 
 def _stale(labels: Mapping[str, Any], program: Program, net: Network, native: str) -> float:
@@ -223,7 +225,7 @@ def _stale(labels: Mapping[str, Any], program: Program, net: Network, native: st
     names = [host.name for host in net.hosts]
     found = mapping.place(then, program.matrix, _slots(then), calls=program.calls, native=native)
     now = [names.index(then.hosts[host].name) for host in found.placement]
-    return _cost(net, program, now, native)
+    return cost(net, program, now, native)
 
 
 def _slots(net: Network) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,3 +107,14 @@ def placements(
     if not run_placement.saves_enough(usual.total, found.total):
         placed["thalweg"] = placed["block"]
     return placed
+
+
+def costs(
+    net: Network, program: Program, placed: Mapping[str, Placed], native: str
+) -> dict[str, float]:
+    """Returns what placements cost, by the measure by which the mapping chose."""
+    return {method: cost(net, program, each.placement, native) for method, each in placed.items()}
+
+
+def cost(net: Network, program: Program, placement: Sequence[int], native: str) -> float:
+    return mapping.cost_of(net, program.matrix, placement, calls=program.calls, native=native).total

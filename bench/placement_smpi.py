@@ -13,7 +13,7 @@ import itertools
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from bench import sources, uneven
 from bench.builds import Build
 from bench.page import Page
 from bench.placement_lab_page import block_planned, planned, timed
-from bench.placement_programs import Kernel, compared, nbody, placements, solver
+from bench.placement_programs import Kernel, compared, costs, nbody, placements, solver
 from bench.placement_programs import kernels as of_lab
 from bench.placement_smpi_page import contents, gain_of
 from bench.report import Subject, console, seconds
@@ -31,10 +31,9 @@ from bench.smpi_model import Built, build, seconds_of
 from bench.smpi_model import native as unplanned
 from bench.smpi_model import thalweg as with_runtime
 from bench.smpi_programs import Program
-from bench.smpi_run import Inputs, options, simulate
+from bench.smpi_run import Inputs, options, simulate, thalweg
 from thalweg import mapping, matrices, paths
 from thalweg.errors import UserError
-from thalweg.mapping import Mapping as Placed
 from thalweg.matrices import Program as Recorded
 from thalweg.network import Network
 
@@ -51,7 +50,7 @@ subject = Subject(
     made="Simulated",
 )  # fmt: skip
 native = "openmpi-4.1"
-selector = "--cfg=smpi/coll-selector:ompi"
+selector = "ompi"
 usual = ("bt", "mg", "cg", nbody, solver)
 """Not lu: in SMPI its bursts of short messages share a pair's rate, so that all arrive when the
 last one does, and each stage takes as long as a burst."""
@@ -173,49 +172,33 @@ class Case:
         """Returns the facts and the samples of a part."""
         library = "" if kernel.calls_collectives else native
         placed = placements(self.net, recorded, self._free, library, self.methods)
-        runs = [(method, each.placement, False) for method, each in placed.items()]
+        runs = {method: (tuple(each.placement), False) for method, each in placed.items()}
         if kernel.calls_collectives:
-            runs += [
-                (planned, placed["thalweg"].placement, True),
-                (block_planned, placed["block"].placement, True),
-            ]
-        taken = {
-            variant: self._run(variant, placement, with_plan)
-            for variant, placement, with_plan in runs
-        }
-        facts = {"cost": self._costs(recorded, placed, library), "gain": gain_of(taken)}
+            runs |= {
+                planned: (tuple(placed["thalweg"].placement), True),
+                block_planned: (tuple(placed["block"].placement), True),
+            }
+        # The mapping may leave the launcher's order as it is, and SMPI finds the same each time.
+        seconds_of_run = {each: self._run(*each) for each in dict.fromkeys(runs.values())}
+        taken = {variant: seconds_of_run[each] for variant, each in runs.items()}
+        name = f"{self.program.name}, {len(runs['block'][0])} ranks"
+        console.print(f"{name}:", *(f"{each} {seconds(time)}" for each, time in taken.items()))
+        facts = {"cost": costs(self.net, recorded, placed, library), "gain": gain_of(taken)}
         return facts, [{"variant": each, "simulated": time} for each, time in taken.items()]
 
     @property
     def _free(self) -> list[int]:
         return [self.slots] * len(self.net.hosts)
 
-    def _costs(
-        self, recorded: Recorded, placed: Mapping[str, Placed], library: str
-    ) -> dict[str, float]:
-        """Returns what the placements cost, by the measure by which the mapping chose."""
-        return {
-            method: mapping.cost_of(
-                self.net, recorded.matrix, each.placement, calls=recorded.calls, native=library
-            ).total
-            for method, each in placed.items()
-        }
-
-    def _run(self, variant: str, placement: Sequence[int], with_plan: bool) -> float:
+    def _run(self, placement: Sequence[int], with_plan: bool) -> float:
         """Returns the simulated seconds of the program in a placement. Raises UserError."""
         inputs = Inputs(self.net, placement, self.folder)
-        told = {}
         if with_plan:
             inputs.make_plan("")
-            told["THALWEG_PLAN"] = str(inputs.plan)
-        took = self._simulated(inputs, with_plan, **told)
-        console.print(f"{self.program.name}, {len(placement)} ranks, {variant}: {seconds(took)}")
-        return took
-
-    def _simulated(self, inputs: Inputs, is_planned: bool, **told: str) -> float:
-        built = self.built[with_runtime if is_planned else unplanned]
-        command = inputs.command(self.program, built, [*options, selector])
-        environment = dict(inputs.environment(self.program, selector)) | told
+        chosen = [*options, *inputs.native(self.program, selector)]
+        built = self.built[with_runtime if with_plan else unplanned]
+        command = inputs.command(self.program, built, chosen)
+        environment = inputs.environment(self.program, thalweg if with_plan else selector)
         found = simulate(command, environment, self.folder)
         if found.seconds is None:
             raise UserError(f"{self.program.name}: the simulation took too long")
