@@ -57,6 +57,9 @@ subject = Subject(
     ("scenario", "time", "build", "program", "size"),
 )
 probing = 5.0  # un-dilated seconds
+beginning = (
+    12.5  # un-dilated seconds within which a kernel's rounds begin: 100 s at a dilation of 8
+)
 
 
 names = tuple(uneven.spreads)
@@ -160,9 +163,10 @@ def _in_one_launch(
     program = [
         str(paths.binary(f"thalweg-bench-orders-{build.flavour}")), "--kernel", kernel.name,
         "--size", str(kernel.size), "--rounds", str(repetitions), "--orders", str(orders),
-        "--dilation", f"{session.dilation:g}", "--output", str(output),
+        "--limit", f"{beginning * session.dilation:g}", "--dilation", f"{session.dilation:g}",
+        "--output", str(output),
     ]  # fmt: skip
-    session.run(build, program, timeout=2 * launch_timeout)
+    session.run(build, program, timeout=4 * launch_timeout)
     samples = []
     for line in map(json.loads, output.read_text().splitlines()):
         counted = counters.parse(line["end"]).since(counters.parse(line["begin"]))
