@@ -123,8 +123,8 @@ def _times(parts: Sequence[Part]) -> Table:
             _coverage(),
             "Rounds: those in which both runs were valid by the lab's own counters, which other "
             "work on the machine disturbs. Ten are wanted; of kernels as many as begin within "
-            "12.5 un-dilated seconds, of the rows with a dilation of 4 within 25. Kernels are run in "
-            "all placements; other programs, which need a launch for each, in some.",
+            "12.5 un-dilated seconds, of the rows with a dilation of 4 within 25. Kernels are run "
+            "in all placements; other programs, which need a launch for each, in some.",
             "Dilation: by how much the lab slows the network down. 64 ranks share two cores: what "
             "they compute and how often they are scheduled counts in these times, the less the "
             "higher the dilation.",
