@@ -102,7 +102,7 @@ def _cell(part: Part, simulated: Gains) -> _Cell | None:
     promised = min(cost[each] for each in known) / cost["thalweg"] if cost["thalweg"] else 1.0
     low, high = median_interval(pairs) if pairs else (0.0, 0.0)
     gain = statistics.median(pairs) if pairs else medians[rival] / medians[own]
-    is_same = rival == "block" and cost["block"] == cost["thalweg"]
+    is_same = own != planned and rival == "block" and cost["block"] == cost["thalweg"]
     judged = simulated.get(_key(part.labels))
     return _Cell(part, medians, len(pairs), gain, low, high, promised, judged, is_same)
 
@@ -194,11 +194,13 @@ def _verdicts(cells: Sequence[_Cell]) -> list[str]:
     by_cost = [cell for cell in cells if cell.promised >= bar]
     simulated = [cell for cell in cells if (cell.simulated or 0) >= bar]
     judged = sum(cell.simulated is not None for cell in cells)
+    there = sum(gain >= bar for gain in simulated_gains().values())
     same = [cell.gain for cell in cells if cell.is_same]
     return [
         f"SMPI finds a gain of {bar}x or more in {len(simulated)} of the {judged} cells that are "
         f"simulated; the lab does in {_reached(simulated)} of these; wanted in {percent(enough)}: "
-        f"{_verdict(simulated)}.",
+        f"{_verdict(simulated)}. {there - len(simulated)} of the {there} simulated cells with such "
+        "a gain aren't measured.",
         f"By costs, a gain of {bar}x is promised in {len(by_cost)} of {len(cells)} cells and "
         f"reached in {_reached(by_cost)} of these.",
         f"{sum(cell.gain >= bar for cell in cells)} of {len(cells)} cells gain {bar}x or more, "

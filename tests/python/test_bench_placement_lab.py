@@ -48,6 +48,14 @@ def test_the_gain_is_the_median_of_the_rounds_against_the_best_rival() -> None:
     assert "promised in 1 of 1 cells and reached in 1" in notes and "rounds: none." in notes
 
 
+def test_plans_for_the_launchers_order_are_judged() -> None:
+    """Where the launcher's order stays, plans make the difference: not the same run twice."""
+    times = {"block": [1.0] * 6, "thalweg": [1.0] * 6, "planned": [1.2] * 6}
+    table = contents([part(samples(times), promised=1.0)])[0]
+    assert table.rows[0][table.columns.index("at most 3 % slower")] == "MISSED"
+    assert "in 0 cells, the same placement is timed twice" in " ".join(table.notes)
+
+
 def test_slower_programs_are_named() -> None:
     slow = {"block": [1.0] * 6, "interleave": [1.0] * 6, "scotch": [1.0] * 6,
             "thalweg": [1.2] * 6}  # fmt: skip
@@ -72,7 +80,7 @@ def test_gains_are_wanted_where_they_are_simulated(
     there = int((simulated or 0) >= 1.5)
     notes = " ".join(table.notes)
     assert f"or more in {there} of the {int(simulated is not None)} cells that" in notes
-    assert f"in 0 of these; wanted in 80 %: {verdict}." in notes
+    assert f"in 0 of these; wanted in 80 %: {verdict}. 0 of the {there} simulated" in notes
 
 
 def test_simulated_gains_are_those_of_as_many_hosts(
