@@ -355,7 +355,7 @@ def _calibrate(
 ) -> None:
     """Writes the network with what was found, and says what differs."""
     result, lines = drift.calibrated(net, found, caution.threshold)
-    result.measured_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    result.measured_at = weather.timestamp(time.time())
     with writing(f"network {path}", paths.ANOTHER_CACHE):
         path.parent.mkdir(parents=True, exist_ok=True)
         networks.write(result, path)

@@ -9,7 +9,7 @@ import typer
 from thalweg import changes, console, events, explain, inputs, operations, races, record, units
 from thalweg.collective import neighborhoods, parse_kind
 from thalweg.errors import UserError
-from thalweg.files import is_file, is_folder
+from thalweg.files import is_file, is_folder, parse_json, read_text
 from thalweg.options import (
     Budget,
     CollectiveOption,
@@ -137,11 +137,26 @@ def _explain_run(folder: Path, collective: str | None, size: str | None, json: b
     if not found:
         console.show_line(f"no race{asked} in run {folder} came to a verdict")
     if not changed:
-        console.show_line(
-            f"no change of plans{asked} was tried in run {folder}; plans follow the network only "
-            "with --adapt on"
-        )
+        why = "plans follow the network only with --adapt on"
+        if changes.of(summary) or _adapts(folder):
+            why = f"no change of the network was noticed{' in such calls' if asked else ''}"
+        console.show_line(f"no change of plans{asked} was tried in run {folder}; {why}")
     return 0
+
+
+def _adapts(folder: Path) -> bool:
+    """Whether `thalweg run` let plans follow the network, as far as the run's record tells."""
+    path = folder / "run.json"
+    try:
+        found = parse_json(read_text(path, str(path)), str(path))
+    except UserError:
+        return False
+    launch = found.get("launch") if isinstance(found, dict) else None
+    words = launch.get("command") if isinstance(launch, dict) else None
+    # Open MPI has name and value in one word, MPICH in two.
+    return isinstance(words, list) and any(
+        str(word).split("=")[0] == "THALWEG_ADAPT" for word in words
+    )
 
 
 def _show_lines(lines: Sequence[str]) -> None:
