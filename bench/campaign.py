@@ -32,25 +32,33 @@ class Campaign(Generic[Item]):
     """Un-dilated seconds that a part takes on the network, about."""
     measure: Callable[[Session, Build, Planned, Item], None]
     """Measures a part and adds it to the page."""
+    plan: Callable[[Session, Build, float], Planned] = Session.plan
+    """Plans for a build, with a budget of the probe in un-dilated seconds."""
 
 
 Left = Sequence[tuple[str, Sequence[tuple[Build, Sequence[Item]]]]]
 """What is left to measure, by scenario and build."""
 
 
-def run(settings: Settings, page: Page, campaign: Campaign[Item]) -> None:
-    """Brings up one lab after the other, where the page lacks a part; then prints the page."""
+def run(settings: Settings, page: Page, *campaigns: Campaign[Item]) -> None:
+    """Measures what the page lacks of one campaign after the other; then prints the page."""
+    for campaign in campaigns:
+        _run(settings, page, campaign)
+    page.finish()
+
+
+def _run(settings: Settings, page: Page, campaign: Campaign[Item]) -> None:
+    """Brings up one lab after the other, where the page lacks a part."""
     left = what_is_left(settings, page.has, campaign)
     progress = Progress(estimates(settings, campaign, left))
     for name, builds in left:
         with Session(name, settings.dilation) as session:
             for build, items in builds:
                 with progress.part(part_name(name, build, planning)):
-                    planned = session.plan(build, settings.budget)
+                    planned = campaign.plan(session, build, settings.budget)
                 for item in items:
                     with progress.part(part_name(name, build, campaign.title(item))):
                         campaign.measure(session, build, planned, item)
-    page.finish()
 
 
 def what_is_left(

@@ -1,7 +1,9 @@
 """Cells drawn from a seed, with plans that race against native, against native alone.
 
 Each cell is a collective, a size and a root on a scenario with a library. Both variants take turns
-in one launch; what counts comes after calls in which the race has been decided.
+in one launch; what counts comes after calls in which the race has been decided. Plans are thorough
+ones for a network that was probed for some seconds, or those with which a program starts on hosts
+that were never seen.
 """
 
 from __future__ import annotations
@@ -9,7 +11,8 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
 from statistics import geometric_mean
 from typing import Any
 
@@ -34,13 +37,15 @@ subject = Subject(
     "never-slower",
     "Native against Thalweg in cells drawn from a seed",
     sources.run_on_lab,
-    ("scenario", "build", "drawn", "variant"),
+    ("scenario", "build", "plans", "drawn", "variant"),
 )
+thorough, quick = "thorough", "quick"
+kinds_of_plans = (thorough, quick)
 KINDS = tuple(kind.name for kind in Kind)
 drawn = 2
-"""Cells of each scenario and library."""
+"""Cells of each scenario, library and kind of plans: the same ones for both kinds."""
 budget = 6.0
-"""Un-dilated seconds of a probe, unless it is given."""
+"""Un-dilated seconds of a probe for thorough plans, unless it is given."""
 least_log_size, most_log_size = 3, 23
 """Logarithms to base two: 8 B to 8 MiB, of the vector or of all blocks together."""
 most_calls = 100
@@ -100,14 +105,15 @@ def draw(truth: Scenario, build: str, number: int, seed: int, dilation: float) -
 
 
 def run(settings: Settings) -> None:
-    """Measures the cells of each scenario and library in turn."""
+    """Measures the cells of each scenario and library in turn, with each kind of plans."""
     page = Page(settings, subject, contents)
     if not settings.budget_is_set:
         settings = replace(settings, budget=budget)
-    campaign.run(settings, page, parts(settings, page))
+    wanted = settings.plans or kinds_of_plans
+    campaign.run(settings, page, *(parts(settings, page, plans) for plans in wanted))
 
 
-def parts(settings: Settings, page: Page) -> Campaign[int]:
+def parts(settings: Settings, page: Page, plans: str) -> Campaign[int]:
     """A part for each cell."""
 
     def of(truth: Scenario, build: str, number: int) -> Drawn:
@@ -133,16 +139,23 @@ def parts(settings: Settings, page: Page) -> Campaign[int]:
             {key: value for key, value in each.items() if key not in ("entries", "exits")}
             for each in measured.raw()
         ]
-        page.add(labels(session.name, build.name, number), facts, samples)
+        page.add(labels(session.name, build.name, number, plans), facts, samples)
+
+    def plan(session: Session, build: Build, budget: float) -> Planned:
+        if plans == quick:
+            return session.plan_at_first_start(build)
+        return session.plan(build, budget)
 
     return Campaign(
-        range(drawn), lambda number: f"cell {number}", labels,
-        lambda truth, _: 2 * phase / (settings.dilation or truth.dilation), measure,
+        range(drawn), lambda number: f"cell {number}, {plans} plans", partial(labels, plans=plans),
+        lambda truth, _: 2 * phase / (settings.dilation or truth.dilation), measure, plan,
     )  # fmt: skip
 
 
-def labels(scenario: str, build: str, number: int) -> dict[str, Any]:
-    return {"scenario": scenario, "build": build, "drawn": number}
+def labels(scenario: str, build: str, number: int, plans: str = thorough) -> dict[str, Any]:
+    """Parts with thorough plans don't say so: they are older than the others."""
+    said = {} if plans == thorough else {"plans": plans}
+    return {"scenario": scenario, "build": build, "drawn": number, **said}
 
 
 def is_uneven(truth: Scenario) -> bool:
@@ -156,22 +169,64 @@ def is_uneven(truth: Scenario) -> bool:
 
 
 def contents(parts: Sequence[Part]) -> list[Table]:
-    """One row per cell; the bars in the notes."""
+    """A table for each kind of plans, with one row per cell; the bars in the notes."""
+    of = {
+        plans: [part for part in parts if part.labels.get("plans", thorough) == plans]
+        for plans in kinds_of_plans
+    }
+    tables = [_with_thorough_plans(of[thorough])] if of[thorough] else []
+    return [*tables, _with_quick_plans(of[quick])] if of[quick] else tables
+
+
+@dataclass
+class _Verdicts:
+    """Counts of the cells that were measured, and what native takes of Thalweg's time in those
+    that are large and on uneven scenarios."""
+
+    compared: int = 0
+    slower: int = 0
+    gains: list[float] = field(default_factory=list)
+
+    def in_words(self) -> str:
+        return f"{self.compared - self.slower} of {self.compared} cells"
+
+
+def _table(title: str, parts: Sequence[Part]) -> tuple[Table, _Verdicts]:
     table = Table(
-        "Medians of calls after the race",
+        title,
         ["scenario", "build", "collective", "bytes", "root", "calls", "native", "Thalweg",
          "of native's", "95 % interval", "met"],
     )  # fmt: skip
-    slower, gains, compared = 0, [], 0
+    verdicts = _Verdicts()
     for part in parts:
         row, found = _row(part)
         table.add(*row)
         if found is None:
             continue
-        compared += 1
-        slower += found.low > slower_bar
+        verdicts.compared += 1
+        verdicts.slower += found.low > slower_bar
         if part.facts["uneven"] and part.facts["nbytes"] >= large and _is_sized(part):
-            gains.append(1 / found.value)
+            verdicts.gains.append(1 / found.value)
+    return table, verdicts
+
+
+def _with_quick_plans(parts: Sequence[Part]) -> Table:
+    table, verdicts = _table("The same with the plans of a first start", parts)
+    table.notes = [
+        "These are the plans with which `thalweg run` begins on hosts that were never seen: made "
+        "in milliseconds, for a network that was probed for half a second. Cells, race, counts and "
+        f"bar are as above, which {verdicts.in_words()} meet.",
+    ]
+    if verdicts.gains:
+        table.notes.append(
+            f"In the {len(verdicts.gains)} large ones on uneven scenarios native's time is "
+            f"{times(geometric_mean(verdicts.gains))} Thalweg's in the geometric mean."
+        )
+    return table
+
+
+def _with_thorough_plans(parts: Sequence[Part]) -> Table:
+    table, verdicts = _table("Medians of calls after the race", parts)
     table.notes = [
         f"Cells are drawn by seed: {len(KINDS)} collectives, 8 B to 8 MiB (of the "
         "vector, or of all blocks together; even in their logarithm), any root. Native and "
@@ -181,17 +236,16 @@ def contents(parts: Sequence[Part]) -> list[Table]:
         "times repetitions before those that count and those, as many as fit into "
         f"{phase:g} s each, of up to {most_warm_up_calls} calls before.",
         "Met: not all of the interval, by bootstrap of the ratio of medians, lies above "
-        f"{slower_bar:g}x. That is so in {compared - slower} of {compared} cells that were "
-        "measured.",
+        f"{slower_bar:g}x. That is so in {verdicts.in_words()} that were measured.",
     ]
-    if gains:
-        mean = geometric_mean(gains)
+    if verdicts.gains:
+        mean = geometric_mean(verdicts.gains)
         table.notes.append(
             f"From {units.size_to_text(large)} on, on uneven scenarios, native takes {times(mean)} "
-            f"as long in the geometric mean of {len(gains)} cells; wanted: {faster_bar:g}x, "
-            f"{'met' if mean >= faster_bar else 'MISSED'}."
+            f"as long in the geometric mean of {len(verdicts.gains)} cells; wanted: "
+            f"{faster_bar:g}x, {'met' if mean >= faster_bar else 'MISSED'}."
         )
-    return [table]
+    return table
 
 
 def _row(part: Part) -> tuple[list[str], Any]:

@@ -10,6 +10,7 @@ from claims_of_cloudmap import CLOUDMAP
 from claims_of_papers import BONGO, CMPI, HLOT, MATSUDA
 from page_numbers import (
     Claims,
+    Number,
     Source,
     all_of,
     cell,
@@ -20,6 +21,7 @@ from page_numbers import (
     given,
     kinds,
     least,
+    matching,
     most,
     negative,
     note,
@@ -27,6 +29,7 @@ from page_numbers import (
 )
 
 BUILDS = ["openmpi-4.1", "mpich-4.0"]
+AFTER_RACE = "table=Medians of calls after the race"
 MET = "lies above *x. That is so in # of # cells that were measured"
 
 
@@ -42,6 +45,13 @@ OVER_BOUND = [
     for build in BUILDS
     for collective in ("bcast", "reduce", "allreduce")
 ]
+
+
+def beginning(text: str, name: str, page: str) -> Source:
+    """How many cells of a column begin so."""
+    return Source(
+        lambda pages: [(Number(sum(c.startswith(text) for c in matching(pages, page, name, ()))),)]
+    )
 
 
 def predictions(*labels: str) -> Source:
@@ -87,14 +97,36 @@ README: Claims = {
     ],
     "Each page says": [given("4", "5")],
     "`script/bench never-slower` measures": [
-        kinds("never-slower", "scenario"),
+        kinds("never-slower", "scenario", AFTER_RACE),
         note("never-slower", "collectives, # B to # MiB"),
-        those_with("invalid", "native", pages=("never-slower",)),
+        those_with("invalid", "native", AFTER_RACE, pages=("never-slower",)),
         formula(lambda met, measured: measured - met, note("never-slower", MET)),
         note("never-slower", "* of # cells that were measured"),
         note("never-slower", "by bootstrap of the ratio of medians, lies above #."),
         note("never-slower", "From #KB on, on uneven scenarios, native takes # as long"),
         note("never-slower", "as long in the geometric mean of # cells"),
+    ],
+    "With `--adapt on`, where a trunk,": [
+        note("timeline", "worse by #"),
+        note("timeline", "at most # of knowing's time, and plans were replaced after at most"),
+        note("timeline", "of knowing's time, and plans were replaced after at most # epochs"),
+        those_with("yes", "met", pages=("timeline",)),
+        *(beginning(each, "met", "timeline") for each in ("MISSED", "nothing to gain")),
+        note("calm", "following takes # in the geometric mean of the rows"),
+        note("calm", "In all: # of * runs with an alarm"),
+        note("calm", "In all: * of # runs with an alarm"),
+        note("calm", "(wanted: at most # of *)"),
+        note("calm", "(wanted: at most * of #)"),
+        note("flapping", "recovers in turn, every # of the runtime"),
+        *(of(column("flapping", "of the better plans")) for of in (least, most)),
+        those_with("yes", "met", pages=("flapping",)),
+        note("flapping", "Met: at most #."),
+    ],
+    "With plans for a wrong": [
+        note("adapt", "what they are expected to lose is within # of the time of the calls so far"),
+        those_with("MISSED", "met", pages=("adapt",)),
+        most(column("adapt", "bar (2)", says="<= #")),
+        those_with("MISSED", "met (2)", pages=("adapt",)),
     ],
     "With Open MPI 4.1, the one": [
         note("prediction-64KB-1MB", "# of # predictions at 1MB"),

@@ -39,7 +39,13 @@ def test_cells_of_all_kinds_are_drawn() -> None:
             assert each.cell(16, native).size % 8 == 0
 
 
-def part(collective: str, nbytes: int, of_native: float, uneven: bool = True) -> Part:
+def part(
+    collective: str,
+    nbytes: int,
+    of_native: float,
+    uneven: bool = True,
+    plans: str = never_slower.thorough,
+) -> Part:
     case = Drawn(0, collective, nbytes, 0, 1, 6, 7)
     cells = {variant: case.cell(4, variant) for variant in (native, thalweg)}
     measured = Measurement(dict.fromkeys(cells.values(), 7))
@@ -53,7 +59,7 @@ def part(collective: str, nbytes: int, of_native: float, uneven: bool = True) ->
         lambda _: [],
     )
     facts = {**asdict(case), "ranks": 4, "uneven": uneven, "failed_launches": []}
-    labels = never_slower.labels("cloud", "mpich-4.0", 0)
+    labels = never_slower.labels("cloud", "mpich-4.0", 0, plans)
     return Part(labels, facts, measured.raw(), "2026-11-25", "abc")
 
 
@@ -78,6 +84,19 @@ def test_gains_are_of_large_messages_on_uneven_scenarios() -> None:
     (table,) = never_slower.contents(parts)
     assert "native takes 4.00x as long in the geometric mean of 2 cells" in table.notes[2]
     assert table.notes[2].endswith("met.")
+
+
+def test_plans_of_a_first_start_have_a_table_of_their_own() -> None:
+    usual = part("bcast", 100_000, 0.5)
+    assert usual.labels == {"scenario": "cloud", "build": "mpich-4.0", "drawn": 0}, "as ever"
+    first = [part("bcast", 100_000, each, plans=never_slower.quick) for each in (0.8, 1.2)]
+    table, of_first = never_slower.contents([first[0], usual, first[1]])
+    assert [row[-1] for row in table.rows] == ["yes"]
+    assert "so in 1 of 1 cells" in table.notes[1]
+    assert [row[-1] for row in of_first.rows] == ["yes", "MISSED"]
+    assert "which 1 of 2 cells meet" in of_first.notes[0]
+    (alone,) = never_slower.contents(first)
+    assert alone.title == of_first.title
 
 
 def test_cells_without_enough_valid_samples_say_why() -> None:
