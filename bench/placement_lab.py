@@ -69,13 +69,7 @@ def run(settings: Settings) -> None:
     """Measures each kernel on each cloud, in the morning and in the evening."""
     page = Page(settings, subject, contents)
     build = next(each for each in settings.builds if each.name == "openmpi-4.1")
-    wanted = [
-        each
-        for each in kernels
-        if (each.name != lammps or shutil.which("lmp"))
-        and each.name in (settings.programs or programs)
-        and each.size in (settings.sizes or [each.size])
-    ]
+    wanted = chosen(settings)
     parts = [
         (name, time, kernel)
         for name in settings.scenarios
@@ -106,6 +100,24 @@ def run(settings: Settings) -> None:
                         labels = _labels(name, time, build, kernel)
                         _measure(page, labels, session, build, net, kernel, settings.repetitions)
     page.finish()
+
+
+def chosen(settings: Settings) -> list[Kernel]:
+    """Returns the kernels that the options choose, and says so if LAMMPS has to be left out."""
+    found = [
+        each
+        for each in kernels
+        if each.name in (settings.programs or programs)
+        and each.size in (settings.sizes or [each.size])
+    ]
+    if shutil.which("lmp"):
+        return found
+    others = [each for each in found if each.name != lammps]
+    if others != found:
+        console.print(
+            f"[yellow]{lammps.upper()} is left out, since there is no lmp: apt-get install {lammps}"
+        )
+    return others
 
 
 def _labels(name: str, time: str, build: Build, kernel: Kernel) -> dict[str, Any]:

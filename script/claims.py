@@ -6,7 +6,7 @@ papers, which are `given` as they are printed. Whoever words a claim anew keeps 
 """
 
 from claims_of_audit import AUDIT
-from claims_of_cloudmap import CLOUDMAP
+from claims_of_cloudmap import CLOUDMAP, PLACEMENTS
 from claims_of_papers import BONGO, CMPI, HLOT, MATSUDA
 from page_numbers import (
     Claims,
@@ -95,6 +95,7 @@ README: Claims = {
         *(of(column("nbody", "probing pays after", says="# steps")) for of in (least, most)),
         *map(negative, cells("breakdown", "saved, with overheads", ["CG", "N-body"])),
     ],
+    "`script/bench placement` places": PLACEMENTS,
     "Each page says": [given("4", "5")],
     "`script/bench never-slower` measures": [
         kinds("never-slower", "scenario", AFTER_RACE),
