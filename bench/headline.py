@@ -33,8 +33,8 @@ cases = (
 
 
 dilations = {("two-sites", "openmpi-4.1"): 16.0}
-"""Those of pairs for which the case's isn't enough: bcasts and allreduces differ by over
-5 % between 8 and 16. At twice the dilation these have all repetitions, too."""
+"""Dilations by scenario and build, where the case's isn't enough: bcasts and allreduces differ by
+over 5 % between 8 and 16. At twice the dilation these have all repetitions, too."""
 
 
 @dataclass(frozen=True)
