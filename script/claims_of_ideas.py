@@ -24,7 +24,7 @@ def higher(these: Sequence[Source], those: Sequence[Source]) -> list[Source]:
 
 
 def throughput(algorithm: str) -> Source:
-    """Of the allreduces on the lab."""
+    """The throughput of the allreduces on the lab."""
     return column("wan", algorithm, "table=Throughput in MB/s", "allreduce")
 
 
