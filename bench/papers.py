@@ -62,6 +62,7 @@ pages_of: dict[str, dict[str, Sequence[str]]] = {
         "Figure 9": ("trees",),
         "Figure 10": ("days", "days-lab"),
         "Figure 11": ("breakdown",),
+        "Appendix A": none,
         "Appendix B": ("cmpi",),
     },
     "Matsuda": {

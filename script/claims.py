@@ -7,6 +7,7 @@ papers, which are `given` as they are printed. Whoever words a claim anew keeps 
 
 from claims_of_audit import AUDIT
 from claims_of_cloudmap import CLOUDMAP, PLACEMENTS
+from claims_of_ideas import IDEAS
 from claims_of_papers import BONGO, CMPI, HLOT, MATSUDA
 from page_numbers import (
     Claims,
@@ -54,6 +55,28 @@ def beginning(text: str, name: str, page: str) -> Source:
     )
 
 
+def apart(variant: str) -> list[Source]:
+    """By how much `cells` and `headline` differ in the cells that both have."""
+    found = []
+    for scenario, collectives in (
+        ("two-sites", ("bcast", "reduce", "allreduce")),
+        ("cloud", ("bcast", "allreduce")),
+    ):
+        for build in BUILDS:
+            for collective in collectives:
+                labels = ("bytes=1000000", scenario, build, collective)
+                both = (cell(page, variant, *labels) for page in ("headline", "cells"))
+                found.append(
+                    formula(lambda a, b: 100 * (max(a, b) / min(a, b) - 1), *both, unit="%")
+                )
+    return found
+
+
+def day(page: str) -> Source:
+    """The last day, of November, on which a page was made."""
+    return note(page, f"2026-11-# by `script/bench {page.partition('-')[0]}")
+
+
 def predictions(*labels: str) -> Source:
     """How many there are with these labels."""
     measured = column("prediction-64KB-1MB", "measured", *labels)
@@ -65,7 +88,10 @@ README: Claims = {
     "On networks emulated by the lab,": [
         given("16", "1"),
         least(
-            fewest_samples("headline", scenario="two-sites", dilation=8.0),
+            *(
+                fewest_samples("headline", scenario="two-sites", build=build, dilation=8.0)
+                for build in BUILDS
+            ),
             *(
                 fewest_samples("headline", scenario=each, dilation=4.0)
                 for each in ("cloud", "even")
@@ -84,6 +110,8 @@ README: Claims = {
         note("cells", "met in * of #"),
         given("8"),
         *(of(*OVER_BOUND) for of in (least, most)),
+        given("1"),
+        *(most(*apart(variant)) for variant in ("Thalweg", "native")),
     ],
     "N-body, end to end,": [
         formula(lambda size: size / 1e6, note("nbody", "steps, # bytes per broadcast")),
@@ -96,7 +124,14 @@ README: Claims = {
         *map(negative, cells("breakdown", "saved, with overheads", ["CG", "N-body"])),
     ],
     "`script/bench placement` places": PLACEMENTS,
-    "Each page says": [given("4", "5")],
+    "Each page says": [
+        day("choice"),
+        note("choice", "Within # of the best candidate"),
+        note("choice", "of the best candidate in # of # cells"),
+        note("choice", "cells; the bar, # of them"),
+        day("planner"),
+        given("4", "5"),
+    ],
     "`script/bench never-slower` measures": [
         kinds("never-slower", "scenario", AFTER_RACE),
         note("never-slower", "collectives, # B to # MiB"),
@@ -135,20 +170,24 @@ README: Claims = {
         note("prediction-64KB-1MB", "predictions at 1MB within #."),
         predictions("bytes=64000", "within 20 %=yes"),
         predictions("bytes=64000"),
-        given("64", "21"),
+        given("64"),
+        day("prediction-64KB-1MB"),
     ],
 }
 
 PAPERS: Claims = {
-    f"{paper}, {figure}": sources
-    for paper, claims in (
-        ("CMPI", CMPI),
-        ("Matsuda", MATSUDA),
-        ("HLOT", HLOT),
-        ("Bongo", BONGO),
-        ("CloudMap", CLOUDMAP),
-    )
-    for figure, sources in claims.items()
+    **IDEAS,
+    **{
+        f"{paper}, {figure}": sources
+        for paper, claims in (
+            ("CMPI", CMPI),
+            ("Matsuda", MATSUDA),
+            ("HLOT", HLOT),
+            ("Bongo", BONGO),
+            ("CloudMap", CLOUDMAP),
+        )
+        for figure, sources in claims.items()
+    },
 }
 CLAIMS = {
     "README.md": README,
