@@ -167,8 +167,8 @@ def contents(parts: Sequence[Part]) -> list[report.Table]:
             "IS is a program of others: the NAS Parallel Benchmarks' in C, class S, as Debian's "
             "source of SimGrid has it. CG has 1,024 unknowns; N-body's broadcasts have 1 MB, above "
             f"{most_with_long} ranks 131 KB.",
-            f"Each program is simulated up to so many ranks: {reached}; IS refuses more than "
-            "1,024.",
+            f"Each program is simulated up to so many ranks: {reached}; IS of class S "
+            "refuses more than 128.",
         ],
     )  # fmt: skip
     costs = report.Table(
@@ -179,10 +179,15 @@ def contents(parts: Sequence[Part]) -> list[report.Table]:
             "is that of the simulation, or of the script that starts it if that needs more.",
         ],
     )
-    used = [sample["memory"] for part in parts for sample in part.samples]
+    used = [
+        sample["memory"]
+        for part in parts
+        for sample in part.samples
+        if sample["simulated"] is not None  # of the others only the script's memory is known
+    ]
     costs.notes.append(
-        f"{sum(each > most_memory for each in used)} of {len(used)} simulations need more than "
-        f"{most_memory / 1e9:g} GB."
+        f"{sum(each > most_memory for each in used)} of the {len(used)} simulations that came to "
+        f"their end need more than {most_memory / 1e9:g} GB."
     )
     ratios: list[float] = []
     for part in sorted(parts, key=lambda part: (part.labels["ranks"], part.labels["network"])):

@@ -60,7 +60,7 @@ programs = (
     ),
     Program("SOR", "sor", "--size {rows} --tolerance {change}", 4096, "0"),
     Program("3-D stencil", "patterns", "mg", 4096, "0"),
-    Program("IS (NAS)", "", "{ranks} S", 1024, "0"),  # its source refuses more
+    Program("IS (NAS)", "", "{ranks} S", 128, "0"),  # its class S refuses more
 )
 
 
