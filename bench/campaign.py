@@ -43,15 +43,8 @@ Left = Sequence[tuple[str, Sequence[tuple[Build, Sequence[Item]]]]]
 """What is left to measure, by scenario and build."""
 
 
-def run(settings: Settings, page: Page, *campaigns: Campaign[Item]) -> None:
-    """Measures what the page lacks of one campaign after the other; then prints the page."""
-    for campaign in campaigns:
-        _run(settings, page, campaign)
-    page.finish()
-
-
-def _run(settings: Settings, page: Page, campaign: Campaign[Item]) -> None:
-    """Brings up one lab after the other, where the page lacks a part."""
+def run(settings: Settings, page: Page, campaign: Campaign[Item]) -> None:
+    """Brings up one lab after the other, where the page lacks a part; then prints the page."""
     left = what_is_left(settings, page.has, campaign)
     progress = Progress(estimates(settings, campaign, left))
     labs = [
@@ -67,6 +60,7 @@ def _run(settings: Settings, page: Page, campaign: Campaign[Item]) -> None:
                 for item in items:
                     with progress.part(part_name(name, build, campaign.title(item))):
                         campaign.measure(session, build, planned, item)
+    page.finish()
 
 
 def what_is_left(

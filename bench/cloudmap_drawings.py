@@ -142,7 +142,7 @@ def recorded_drawn(samples: Sequence[Record], ranks: int) -> Figure:
             [1.0] * len(own),
             [each["bytes"] for each in own],
         )
-    drawing = communication_picture.panels(panels_of(matrices), "bytes")
+    drawing = communication_picture.panels(panels_of(matrices, most_drawn), "bytes")
     title = f"Communication matrices, recorded: {', '.join(matrices)}"
     return Figure(
         title,
@@ -157,9 +157,16 @@ def recorded_drawn(samples: Sequence[Record], ranks: int) -> Figure:
     )
 
 
-def panels_of(matrices: Mapping[str, Communication]) -> list[Panel]:
+most_drawn = 32
+"""Rows of a recorded matrix: where all send to all, a file has a mark for each pair of them."""
+
+
+def panels_of(matrices: Mapping[str, Communication], most: int | None = None) -> list[Panel]:
+    """Draws matrices with a row for each rank, or at most so many."""
     return [
-        communication_picture.panel(name, sent, "bytes", bins.in_order(sent.ranks, sent.ranks))
+        communication_picture.panel(
+            name, sent, "bytes", bins.in_order(sent.ranks, most or sent.ranks)
+        )
         for name, sent in matrices.items()
     ]
 

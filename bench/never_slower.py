@@ -12,7 +12,6 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import partial
 from statistics import geometric_mean
 from typing import Any
 
@@ -33,14 +32,25 @@ from thalweg.lab import scenario
 from thalweg.lab.scenario import Scenario
 
 scenarios = (*scenario.names(), *(f"drawn-{seed}" for seed in range(4)))
+thorough, quick = "thorough", "quick"
+kinds_of_plans = (thorough, quick)
 subject = Subject(
     "never-slower",
     "Native against Thalweg in cells drawn from a seed",
     sources.run_on_lab,
-    ("scenario", "build", "plans", "drawn", "variant"),
+    ("scenario", "build", "drawn", "variant"),
 )
-thorough, quick = "thorough", "quick"
-kinds_of_plans = (thorough, quick)
+subjects = {
+    thorough: subject,
+    quick: replace(
+        subject,
+        name="never-slower-quick",
+        heading="Native against the plans of a first start in cells drawn from a seed",
+        measures=(*subject.measures, *sources.started),
+        command="never-slower --plans quick",
+    ),
+}
+"""The page of each kind of plans."""
 KINDS = tuple(kind.name for kind in Kind)
 drawn = 2
 """Cells of each scenario, library and kind of plans: the same ones for both kinds."""
@@ -106,11 +116,11 @@ def draw(truth: Scenario, build: str, number: int, seed: int, dilation: float) -
 
 def run(settings: Settings) -> None:
     """Measures the cells of each scenario and library in turn, with each kind of plans."""
-    page = Page(settings, subject, contents)
     if not settings.budget_is_set:
         settings = replace(settings, budget=budget)
-    wanted = settings.plans or kinds_of_plans
-    campaign.run(settings, page, *(parts(settings, page, plans) for plans in wanted))
+    for plans in settings.plans or kinds_of_plans:
+        page = Page(settings, subjects[plans], contents[plans])
+        campaign.run(settings, page, parts(settings, page, plans))
 
 
 def parts(settings: Settings, page: Page, plans: str) -> Campaign[int]:
@@ -139,7 +149,7 @@ def parts(settings: Settings, page: Page, plans: str) -> Campaign[int]:
             {key: value for key, value in each.items() if key not in ("entries", "exits")}
             for each in measured.raw()
         ]
-        page.add(labels(session.name, build.name, number, plans), facts, samples)
+        page.add(labels(session.name, build.name, number), facts, samples)
 
     def plan(session: Session, build: Build, budget: float) -> Planned:
         if plans == quick:
@@ -147,15 +157,13 @@ def parts(settings: Settings, page: Page, plans: str) -> Campaign[int]:
         return session.plan(build, budget)
 
     return Campaign(
-        range(drawn), lambda number: f"cell {number}, {plans} plans", partial(labels, plans=plans),
+        range(drawn), lambda number: f"cell {number}, {plans} plans", labels,
         lambda truth, _: 2 * phase / (settings.dilation or truth.dilation), measure, plan,
     )  # fmt: skip
 
 
-def labels(scenario: str, build: str, number: int, plans: str = thorough) -> dict[str, Any]:
-    """Parts with thorough plans don't say so: they are older than the others."""
-    said = {} if plans == thorough else {"plans": plans}
-    return {"scenario": scenario, "build": build, "drawn": number, **said}
+def labels(scenario: str, build: str, number: int) -> dict[str, Any]:
+    return {"scenario": scenario, "build": build, "drawn": number}
 
 
 def is_uneven(truth: Scenario) -> bool:
@@ -166,16 +174,6 @@ def is_uneven(truth: Scenario) -> bool:
 
 
 # The page ---------------------------------------------------------------------------------------
-
-
-def contents(parts: Sequence[Part]) -> list[Table]:
-    """A table for each kind of plans, with one row per cell; the bars in the notes."""
-    of = {
-        plans: [part for part in parts if part.labels.get("plans", thorough) == plans]
-        for plans in kinds_of_plans
-    }
-    tables = [_with_thorough_plans(of[thorough])] if of[thorough] else []
-    return [*tables, _with_quick_plans(of[quick])] if of[quick] else tables
 
 
 @dataclass
@@ -210,22 +208,22 @@ def _table(title: str, parts: Sequence[Part]) -> tuple[Table, _Verdicts]:
     return table, verdicts
 
 
-def _with_quick_plans(parts: Sequence[Part]) -> Table:
-    table, verdicts = _table("The same with the plans of a first start", parts)
+def _with_quick_plans(parts: Sequence[Part]) -> list[Table]:
+    table, verdicts = _table("Medians of calls after the race", parts)
     table.notes = [
         "These are the plans with which `thalweg run` begins on hosts that were never seen: made "
         "in milliseconds, for a network that was probed for half a second. Cells, race, counts and "
-        f"bar are as above, which {verdicts.in_words()} meet.",
+        f"bar are those of never-slower.md; {verdicts.in_words()} meet it.",
     ]
     if verdicts.gains:
         table.notes.append(
             f"In the {len(verdicts.gains)} large ones on uneven scenarios native's time is "
             f"{times(geometric_mean(verdicts.gains))} Thalweg's in the geometric mean."
         )
-    return table
+    return [table]
 
 
-def _with_thorough_plans(parts: Sequence[Part]) -> Table:
+def _with_thorough_plans(parts: Sequence[Part]) -> list[Table]:
     table, verdicts = _table("Medians of calls after the race", parts)
     table.notes = [
         f"Cells are drawn by seed: {len(KINDS)} collectives, 8 B to 8 MiB (of the "
@@ -245,7 +243,11 @@ def _with_thorough_plans(parts: Sequence[Part]) -> Table:
             f"as long in the geometric mean of {len(verdicts.gains)} cells; wanted: "
             f"{faster_bar:g}x, {'met' if mean >= faster_bar else 'MISSED'}."
         )
-    return table
+    return [table]
+
+
+contents = {thorough: _with_thorough_plans, quick: _with_quick_plans}
+"""A row for each cell, by the kind of plans; the bars in the notes."""
 
 
 def _row(part: Part) -> tuple[list[str], Any]:

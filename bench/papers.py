@@ -122,6 +122,7 @@ def run(settings: Settings) -> None:
     wanted = dict.fromkeys(
         page for paper in papers for pages in pages_of[paper].values() for page in pages
     )
+    failed = []
     for page in wanted:
         maker = makers[page]
         if maker.on_lab and not settings.lab:
@@ -130,8 +131,14 @@ def run(settings: Settings) -> None:
             report.console.print(f"{page}.md is of today's sources")
             continue
         report.console.print(f"[bold]script/bench {maker.command}[/bold]")
-        make(maker, settings)
+        try:
+            make(maker, settings)
+        except UserError as error:
+            report.console.print(f"[red]{error}[/red]")
+            failed.append(page)
     listing(settings, papers).print()
+    if failed:
+        raise UserError(f"{', '.join(failed)} failed, for the reasons above; the rest is made")
 
 
 def make(maker: Maker, settings: Settings) -> None:

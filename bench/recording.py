@@ -16,7 +16,8 @@ from thalweg.matrices import Program
 native = "openmpi-4.1"
 """The library that programs are recorded with."""
 sources = (
-    "bench/recording.py", "examples/patterns.cpp", "examples/patterns_grids.hpp",
+    "bench/recording.py", "bench/placement_programs.py", "examples/patterns.cpp",
+    "examples/patterns.hpp", "examples/patterns_grids.hpp", "examples/patterns_kernels.hpp",
     "examples/patterns_sweeps.hpp", "examples/patterns_transposes.hpp",
 )  # fmt: skip
 """What decides what the kernels of examples/patterns.cpp send. Without the runtime, which changes

@@ -21,10 +21,13 @@ from thalweg.errors import UserError
 subject = Subject(
     "sequences",
     "Random sequences of calls without a disagreement or a hang",
-    ("src/runtime/adapt", "tests/unit/runtime"),
+    (
+        "src/runtime/adapt", "tests/unit/runtime", "tests/mpi/racing.cpp", "tests/mpi/racing.py",
+        "tests/mpi/behaviour.py",
+    ),
     ("what", "first", "build", "seed"),
     made="Simulated",
-)
+)  # fmt: skip
 tests = {
     "races": "no two ranks execute a call differently, and nothing hangs",
     "changes of plans": "no two ranks ever execute a call by different tables, whatever goes wrong",

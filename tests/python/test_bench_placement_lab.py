@@ -190,14 +190,20 @@ def test_stencils_are_programs_of_their_own(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("path", ["/usr/bin/lmp", None])
-def test_lammps_is_said_to_be_left_out(monkeypatch: pytest.MonkeyPatch, path: str | None) -> None:
+def test_programs_that_lack_something_are_said_to_be_left_out(
+    monkeypatch: pytest.MonkeyPatch, path: str | None
+) -> None:
+    build = Build("openmpi-4.1", "openmpi", Path("mpirun"))
     monkeypatch.setattr(shutil, "which", lambda _: path)
+    monkeypatch.setattr(placement_lab, "has_stencils", lambda _: path is not None)
+    others = {"lammps", "stencil"}
     with report.console.capture() as said:
-        found = placement_lab.chosen(Settings([], programs=["lammps", "lu"]))
-    assert {each.name for each in found} == {"lu", "lammps"} - (set() if path else {"lammps"})
+        found = placement_lab.chosen(Settings([], programs=["lu", *others]), build)
+    assert {each.name for each in found} == {"lu"} | (others if path else set())
     assert ("apt-get install lammps" in said.get()) == (path is None)
+    assert ("install gfortran" in said.get()) == (path is None)
     with report.console.capture() as said:
-        placement_lab.chosen(Settings([], programs=["lu"]))
+        placement_lab.chosen(Settings([], programs=["lu"]), build)
     assert not said.get()
 
 
