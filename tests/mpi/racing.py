@@ -53,12 +53,12 @@ def main() -> int:
         program = [str(case.program(f"racing_{flavour}")), *arguments]
         stderr, summary = case.run(program, settings, ranks=int(ranks))
         assert said(stderr) == [], stderr
+        assert summary["races"], summary
         if lasting:
             changes = summary.get("changes", [])
             adopted = sum(change["adopted"] > 0 for change in changes)
             print(f"attempts {len(changes)} adopted {adopted}")
             return 0
-        assert summary["races"], summary
     if ranks != "3":
         return 0
     with tempfile.TemporaryDirectory() as folder:
