@@ -14,6 +14,7 @@ from bench import (
     breakdown,
     builds,
     machine,
+    never_slower,
     papers,
     placement_programs,
     settings,
@@ -66,6 +67,9 @@ Program = Annotated[
 Senders = Annotated[
     list[int] | None, typer.Option(min=1, help="Only this number per site; may be repeated.")
 ]
+Plans = Annotated[
+    list[str] | None, typer.Option(help="Only these: thorough or quick; may be repeated.")
+]
 Trees = Annotated[int | None, typer.Option(min=1, help="Number drawn at random.")]
 Networks = Annotated[int | None, typer.Option(min=1, help="Number drawn, from the seed on.")]
 Calls = Annotated[int | None, typer.Option(min=1, help="Calls of each build.")]
@@ -90,6 +94,7 @@ def _add(name: str, chosen: Mapping[str, Command], description: str | None) -> N
         program: Program = None,
         simulate: Simulate = False,
         senders: Senders = None,
+        plans: Plans = None,
         trees: Trees = None,
         networks: Networks = None,
         hosts: Hosts = None,
@@ -127,6 +132,7 @@ def _add(name: str, chosen: Mapping[str, Command], description: str | None) -> N
                 "program",
             ),
             simulate=simulate,
+            plans=_known(plans or [], never_slower.kinds_of_plans, "plans"),
             senders=senders or [],
             trees=trees,
             networks=networks,
@@ -136,7 +142,7 @@ def _add(name: str, chosen: Mapping[str, Command], description: str | None) -> N
             papers=_known(paper or [], list(papers.pages_of), "paper"),
             lab=lab,
             is_partial=any(
-                (build, scenario, size, program, senders, trees, networks, hosts, collective)
+                (build, scenario, size, program, plans, senders, trees, networks, hosts, collective)
             ),
         )
         _known(

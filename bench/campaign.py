@@ -32,6 +32,11 @@ class Campaign(Generic[Item]):
     """Un-dilated seconds that a part takes on the network, about."""
     measure: Callable[[Session, Build, Planned, Item], None]
     """Measures a part and adds it to the page."""
+    plan: Callable[[Session, Build, float], Planned] = Session.plan
+    """Plans for a build, with a budget of the probe in un-dilated seconds."""
+    probes_anew: bool = False
+    """Whether each build has a lab of its own. In a common one the second build's probe only adds
+    to the first one's."""
 
 
 Left = Sequence[tuple[str, Sequence[tuple[Build, Sequence[Item]]]]]
@@ -42,11 +47,16 @@ def run(settings: Settings, page: Page, campaign: Campaign[Item]) -> None:
     """Brings up one lab after the other, where the page lacks a part; then prints the page."""
     left = what_is_left(settings, page.has, campaign)
     progress = Progress(estimates(settings, campaign, left))
-    for name, builds in left:
+    labs = [
+        (name, group)
+        for name, builds in left
+        for group in ([[each] for each in builds] if campaign.probes_anew else [builds])
+    ]
+    for name, builds in labs:
         with Session(name, settings.dilation) as session:
             for build, items in builds:
                 with progress.part(part_name(name, build, planning)):
-                    planned = session.plan(build, settings.budget)
+                    planned = campaign.plan(session, build, settings.budget)
                 for item in items:
                     with progress.part(part_name(name, build, campaign.title(item))):
                         campaign.measure(session, build, planned, item)
@@ -87,7 +97,8 @@ def estimates(settings: Settings, campaign: Campaign[Item], left: Left[Item]) ->
             for item in items:
                 seconds = campaign.seconds(truth, item) * dilation + starting
                 found[part_name(name, build, campaign.title(item))] = seconds
-            budget = added_budget  # the second build only adds to what the first has probed
+            if not campaign.probes_anew:
+                budget = added_budget  # the second build only adds to what the first has probed
     return found
 
 

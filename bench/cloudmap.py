@@ -1,37 +1,46 @@
 """CloudMap's figures as costs of placements: larger inputs, faster and larger instances, two days.
 
 After Carreño, Diener, Cruz, Navaux: Automatic Communication Optimization of Parallel Applications
-in Public Clouds, Figures 2, 4 and 6 to 12. Costs (src/mapping/cost.hpp) of drawn patterns on drawn
-clouds, not times of its benchmarks.
+in Public Clouds, Figures 1 to 4 and 6 to 12. Costs (src/mapping/cost.hpp) of drawn patterns on
+drawn clouds, not times of its benchmarks; of two programs there are recorded matrices, too.
 """
 
 from __future__ import annotations
 
 import random
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import permutations
+from pathlib import Path
 from statistics import geometric_mean, mean
 
-from bench import drift, report
+from bench import cloudmap_drawings, drift, recording, report
+from bench.builds import Build
 from bench.networks import megabit
-from bench.page import Page, Part
+from bench.page import Page, Part, Record
 from bench.placement_cases import matrix, patterns, shuffled, uneven
+from bench.placement_programs import Kernel
 from bench.plot import BarPanel, Line, LinePanel, Stack, bar_chart, line_chart
 from bench.report import Content, Figure, Subject, Table, times
 from bench.settings import Settings
-from thalweg import communication, communication_picture, hierarchy, mapping, picture
+from thalweg import mapping
+from thalweg.collective import Kind
 from thalweg.errors import UserError
 from thalweg.mapping import Communication
+from thalweg.matrices import Program
 from thalweg.network import Host, Network
-from thalweg.report import bins
 
 subject = Subject(
     "cloudmap",
     "CloudMap's figures, as costs of placements",
-    ("src/mapping", "bench/cloudmap.py", "bench/drift.py", "bench/placement_cases.py"),
+    (
+        "src/mapping", "bench/cloudmap.py", "bench/drift.py", "bench/placement_cases.py",
+        *recording.sources,
+    ),
     ("figure", "pattern"),
     made="Simulated",
-)
+)  # fmt: skip
 verb = {True: "holds", False: "doesn't hold"}
 alike = 0.05
 """How much less than the baseline a placement may cost that is about as good."""
@@ -42,7 +51,10 @@ usual_networks = 6
 larger = (162 / 102) ** 2
 """By how much faces grow from input B to input C, whose grids have 102 and 162 points a side."""
 usual_rate = 2000 * megabit  # of the hosts of `uneven`
-days = "12"
+days, recorded = "12", "4"
+"""Figures whose parts don't have costs in one setting."""
+programs = (Kernel("ft", 64, 1), Kernel("bt", 32, 1))
+"""The paper draws these benchmarks, one in which all ranks send alike and one in which few do."""
 shown_pattern = "transpose"
 """Rows that exchange, and partners across the diagonal: as cg, the benchmark of Figure 12."""
 colours = {
@@ -104,7 +116,36 @@ def run(settings: Settings) -> None:
             report.console.print(f"Figure {each.figure}")
     if not page.has({"figure": days}):
         page.add({"figure": days}, {}, map(asdict, over_two_days()))
+    if not page.has({"figure": recorded}):
+        if made_for := recording.build_among(settings.builds):
+            ranks = settings_of_paper[0].ranks
+            page.add({"figure": recorded}, {"ranks": ranks}, sent_by_programs(made_for, ranks))
+        else:
+            report.console.print(f"[yellow]nothing is recorded: {recording.native} isn't here")
     page.finish()
+
+
+def sent_by_programs(made_for: Build, ranks: int) -> Iterator[Record]:
+    """Runs and records the programs; yields what they send, by pair. Raises UserError."""
+    with tempfile.TemporaryDirectory() as folder:
+        records = recording.Records(made_for, Path(folder) / "record")
+        for kernel in programs:
+            for sender, receiver, nbytes in pairs_of(records.of(kernel, ranks)):
+                name = f"{kernel.name} {kernel.size}"
+                yield {"pattern": name, "sender": sender, "receiver": receiver, "bytes": nbytes}
+
+
+def pairs_of(sent: Program) -> Iterator[tuple[int, int, float]]:
+    """Yields sender, receiver and bytes of messages, and of the blocks of alltoalls, which all have
+    to go from each rank to each other."""
+    found = sent.matrix
+    yield from zip(
+        found.sender.tolist(), found.receiver.tolist(), found.nbytes.tolist(), strict=True
+    )
+    for call in sent.calls:
+        if call.kind is Kind.alltoall:
+            for sender, receiver in permutations(call.members or range(found.ranks), 2):
+                yield sender, receiver, call.size * call.count
 
 
 def network(of: Instances, draw: random.Random) -> Network:
@@ -158,54 +199,34 @@ def over_two_days() -> Iterator[Case]:
 
 
 def contents(parts: Sequence[Part]) -> list[Content]:
-    by_figure = {part.labels["figure"]: [Case(**each) for each in part.samples] for part in parts}
+    by_figure = {
+        part.labels["figure"]: [Case(**each) for each in part.samples]
+        for part in parts
+        if part.labels["figure"] != recorded
+    }
     found: list[Content] = []
     instances = [each for each in settings_of_paper if each.figure in by_figure]
     if instances:
         found.append(by_instances(instances, by_figure))
         found += [drawn(four, by_figure) for four in (instances[:4], instances[4:]) if four]
         found.append(by_pattern(instances, by_figure))
-        found += [*network_drawn(), *patterns_drawn()]
+        found += drawings()
+    ran = [part for part in parts if part.labels["figure"] == recorded]
+    found += [cloudmap_drawings.recorded_drawn(part.samples, part.facts["ranks"]) for part in ran]
     if days in by_figure:
         found += [over_time(by_figure[days]), figure(by_figure[days])]
     return found
 
 
-def network_drawn() -> list[Figure]:
-    """Figure 2: one of the networks, as matrices."""
+def drawings() -> list[Figure]:
+    """Figures 1 to 4, of a cloud and patterns that are drawn."""
     net = uneven(random.Random(0), settings_of_paper[0].hosts)
-    tree = hierarchy.build(net)
-    figures = [
-        Figure(f"A cloud's {view}", f"cloudmap-{view}", picture.svg(net, view, tree))
-        for view in picture.MATRICES
-    ]
-    figures[0].notes.append("Figure 2 of the paper is of Azure; this is a cloud that is drawn.")
-    return figures
-
-
-def patterns_drawn() -> list[Figure]:
-    """Figure 4: who sends to whom in each pattern, and how unequal that is."""
     matrices = {pattern: program(settings_of_paper[0], pattern, 0) for pattern in patterns}
-    panels = [
-        communication_picture.panel(pattern, sent, "bytes", bins.in_order(sent.ranks, sent.ranks))
-        for pattern, sent in matrices.items()
+    return [
+        *cloudmap_drawings.days_drawn(net),
+        *cloudmap_drawings.network_drawn(net),
+        *cloudmap_drawings.patterns_drawn(matrices),
     ]
-    drawings = [
-        Figure(
-            f"Communication matrices: {', '.join(each.title for each in four)}",
-            f"cloudmap-patterns-{number}",
-            communication_picture.panels(four, "bytes"),
-        )
-        for number, four in enumerate((panels[:4], panels[4:]), 1)
-    ]
-    uneven_by = ", ".join(
-        f"{pattern} {communication.summary(sent, 'bytes').heterogeneity:.2f}"
-        for pattern, sent in matrices.items()
-    )
-    drawings[-1].notes.append(
-        f"Figure 4 of the paper is of the NAS benchmarks. Heterogeneity of bytes: {uneven_by}."
-    )
-    return drawings
 
 
 def faster(cases: Sequence[Case], method: str, over: str = baseline) -> list[float]:

@@ -13,12 +13,13 @@ from bench.cmpi_figures import colours, dashes
 from bench.cmpi_gains import Times, grouped, named
 from bench.page import Part, Record
 from bench.plot import Line, line_chart
-from bench.report import Content, Figure, Table, seconds
+from bench.report import Content, Figure, Table, judged, seconds
 
 clusters = "virtual clusters"
 processes = "processes"
 clouds = "clouds"
 percentiles = (10, 25, 50, 75, 90, 100)
+hosts_of_paper, levels_of_paper = 64, 4  # of Figure 5
 shares = tuple(range(0, 101, 5))
 """Percentiles of a distribution that is drawn."""
 
@@ -105,10 +106,38 @@ def virtual_clusters(found: Sequence[Times]) -> list[Content]:
                 table.add(kind, placement, len(values), name, *row, last)
                 lines.append(cmpi_figures.distribution(name, placement, values))
         panels.append(cmpi_figures.panel(kind, lines, "clusters (%)"))
+    table.notes.append(over_networks(found))
     return [
         table,
         Figure("Distribution over virtual clusters", "cmpi-clusters", line_chart(panels)),
     ]
+
+
+def over_networks(found: Sequence[Times]) -> str:
+    """One sentence on Figure 8: where CMPI is the faster and the more stable one."""
+    faster, steadier, rows = [], [], []
+    for (kind, placement), group in grouped(
+        found, lambda each: (each.collective, each.placement)
+    ).items():
+        rows.append(f"{kind} {named[placement]}")
+        if 2 * sum(each.cmpi < each.mpich for each in group) > len(group):
+            faster.append(rows[-1])
+        if middle([each.cmpi for each in group]) < middle([each.mpich for each in group]):
+            steadier.append(rows[-1])
+    return (
+        f"Figure 8: CMPI is faster on most networks for {listed(faster)}; the middle 80 % of its "
+        f"times lie closer together for {listed(steadier)}: {judged(faster == steadier == rows)}."
+    )
+
+
+def middle(times: Sequence[float]) -> float:
+    """Returns how far apart the middle 80 % lie."""
+    low, high = np.percentile(times, [10, 90])
+    return float(high - low)
+
+
+def listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "none"
 
 
 def single_processes(found: Sequence[Spread]) -> list[Content]:
@@ -133,8 +162,28 @@ def single_processes(found: Sequence[Spread]) -> list[Content]:
             points = [(1000 * time, share) for time, share in zip(row, percentiles, strict=True)]
             lines.append(Line(name, points, colours[name]))
         panels.append(cmpi_figures.panel(named[placement], lines, "ranks (%)"))
+    table.notes.append(over_ranks(found))
     drawing = Figure("Times of single ranks in a scatter", "cmpi-ranks-scatter", line_chart(panels))
     return [table, drawing]
+
+
+def over_ranks(found: Sequence[Spread]) -> str:
+    """One sentence on Figure 7: where CMPI's ranks need more equal times."""
+    equal, rows = [], []
+    for placement in dashes:
+        group = [each for each in found if each.placement == placement]
+        rows.append(named[placement])
+        ours, theirs = (
+            statistics.median(each["90"] for each in of)
+            - statistics.median(each["10"] for each in of)
+            for of in ([each.cmpi for each in group], [each.mpich for each in group])
+        )
+        if ours < theirs:
+            equal.append(rows[-1])
+    return (
+        "Figure 7: the times of the middle 80 % of CMPI's ranks lie closer together with ranks "
+        f"{listed(equal)}: {judged(equal == rows)}."
+    )
 
 
 def shapes(found: Sequence[Cloud]) -> list[Content]:
@@ -167,6 +216,8 @@ def shapes(found: Sequence[Cloud]) -> list[Content]:
             ", ".join(map(str, lowest)),
         )
     linear = [each for each in found if each.scale == "linear"]
+    if like_paper := [each for each in linear if each.hosts == hosts_of_paper]:
+        table.notes.append(hierarchies(like_paper))
     latencies = [(each.network, each.latencies) for each in linear]
     rates = [(each.network, each.rates) for each in linear]
     panels = [
@@ -174,3 +225,17 @@ def shapes(found: Sequence[Cloud]) -> list[Content]:
         cmpi_figures.pairs("bandwidth (MB/s)", 1e-6, shares, rates),
     ]
     return [table, Figure("Distribution of the pairs", "cmpi-pairs", line_chart(panels))]
+
+
+def hierarchies(found: Sequence[Cloud]) -> str:
+    """One sentence on Figure 5: how many levels networks of 64 hosts have, how equal groups are."""
+    levels = [len(each.groups) for each in found]
+    hosts = [group for each in found if len(each.groups) > 1 for group in each.groups[1]]
+    near = all(abs(each - levels_of_paper) <= 1 for each in levels)
+    holds = near and bool(hosts) and max(hosts) <= 2 * min(hosts)
+    return (
+        f"Figure 5: {min(levels)} to {max(levels)} levels on {hosts_of_paper} hosts, and above "
+        f"single hosts groups of {min(hosts, default=0)} to {max(hosts, default=0)}, where the "
+        f"paper has {levels_of_paper} levels and balanced groups; within one level, and a "
+        f"factor of two: {judged(holds)}."
+    )

@@ -19,6 +19,7 @@ from bench import (
     days_lab,
     distance,
     flapping,
+    forecast,
     grid,
     headline,
     inside,
@@ -105,7 +106,9 @@ commands = {
         cells.run, cells.scenarios, options=frozenset({"size", "anew", "resume", "budget"})
     ),
     "never-slower": Command(
-        never_slower.run, never_slower.scenarios, options=frozenset({"anew", "resume", "budget"})
+        never_slower.run,
+        never_slower.scenarios,
+        options=frozenset({"anew", "resume", "budget", "plans"}),
     ),
     "prediction": Command(prediction.run, options=frozenset({"size"})),
     "native-prediction": Command(
@@ -146,6 +149,7 @@ commands = {
         options=frozenset({"anew", "resume", "networks", "hosts", "collective"}),
         on_lab=False,
     ),
+    "forecast": Command(forecast.run, options=frozenset({"anew", "resume"}), on_lab=False),
     "neighborhoods": Command(
         neighborhoods.run, options=frozenset({"size", "anew", "networks"}), on_lab=False
     ),

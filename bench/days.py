@@ -15,7 +15,7 @@ from bench import cmpi, drift, networks, report, sources
 from bench.cmpi_collectives import Cmpi
 from bench.page import Page, Part, Record
 from bench.plot import Line, LinePanel, line_chart
-from bench.report import Content, Figure, Subject, Table, percent, seconds
+from bench.report import Content, Figure, Subject, Table, judged, percent, seconds
 from bench.settings import Settings
 from thalweg import planner
 from thalweg.algorithms import Problem, Skeleton
@@ -190,10 +190,6 @@ def verdict(collective: str, placement: str, hours: Sequence[Hour]) -> str:
         f"{percent(abs(anew))} {'less' if anew > 0 else 'more'} time, in the paper less than "
         f"{percent(gained)} less: {judged(0 <= anew < gained)}."
     )
-
-
-def judged(holds: bool) -> str:
-    return "holds" if holds else "does not hold"
 
 
 def times(days: Days) -> Table:

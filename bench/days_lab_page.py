@@ -10,7 +10,7 @@ from bench import days
 from bench.days import Hour, column, gains, variation
 from bench.page import Part, valid_runs
 from bench.plot import line_chart
-from bench.report import Content, Figure, Table, percent, seconds
+from bench.report import Content, Figure, Table, judged, percent, seconds
 
 names = {**days.names, "mpich": "MPICH 4.0"}
 on_paper = {"bcast": "30.1 %", "scatter": "17.3 %"}
@@ -114,7 +114,7 @@ def verdict(collective: str, hours: Sequence[Hour]) -> str:
         f"MPICH (paper: {on_paper[collective]} less), is faster in {faster} of {len(found)} hours, "
         f"and its times vary by {percent(varies)} of their mean, where the paper has it faster "
         f"throughout, and less than {percent(days.stable)}: "
-        f"{days.judged(holds)}."
+        f"{judged(holds)}."
     )
 
 

@@ -1,7 +1,9 @@
 """Cells drawn from a seed, with plans that race against native, against native alone.
 
 Each cell is a collective, a size and a root on a scenario with a library. Both variants take turns
-in one launch; what counts comes after calls in which the race has been decided.
+in one launch; what counts comes after calls in which the race has been decided. Plans are thorough
+ones for a network that was probed for some seconds, or those with which a program starts on hosts
+that were never seen.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from statistics import geometric_mean
 from typing import Any
 
@@ -30,17 +32,30 @@ from thalweg.lab import scenario
 from thalweg.lab.scenario import Scenario
 
 scenarios = (*scenario.names(), *(f"drawn-{seed}" for seed in range(4)))
+thorough, quick = "thorough", "quick"
+kinds_of_plans = (thorough, quick)
 subject = Subject(
     "never-slower",
     "Native against Thalweg in cells drawn from a seed",
     sources.run_on_lab,
     ("scenario", "build", "drawn", "variant"),
 )
+subjects = {
+    thorough: subject,
+    quick: replace(
+        subject,
+        name="never-slower-quick",
+        heading="Native against the plans of a first start in cells drawn from a seed",
+        measures=(*subject.measures, *sources.started),
+        command="never-slower --plans quick",
+    ),
+}
+"""The page of each kind of plans."""
 KINDS = tuple(kind.name for kind in Kind)
 drawn = 2
-"""Cells of each scenario and library."""
+"""Cells of each scenario, library and kind of plans: the same ones for both kinds."""
 budget = 6.0
-"""Un-dilated seconds of a probe, unless it is given."""
+"""Un-dilated seconds of a probe for thorough plans, unless it is given."""
 least_log_size, most_log_size = 3, 23
 """Logarithms to base two: 8 B to 8 MiB, of the vector or of all blocks together."""
 most_calls = 100
@@ -100,14 +115,15 @@ def draw(truth: Scenario, build: str, number: int, seed: int, dilation: float) -
 
 
 def run(settings: Settings) -> None:
-    """Measures the cells of each scenario and library in turn."""
-    page = Page(settings, subject, contents)
+    """Measures the cells of each scenario and library in turn, with each kind of plans."""
     if not settings.budget_is_set:
         settings = replace(settings, budget=budget)
-    campaign.run(settings, page, parts(settings, page))
+    for plans in settings.plans or kinds_of_plans:
+        page = Page(settings, subjects[plans], contents[plans])
+        campaign.run(settings, page, parts(settings, page, plans))
 
 
-def parts(settings: Settings, page: Page) -> Campaign[int]:
+def parts(settings: Settings, page: Page, plans: str) -> Campaign[int]:
     """A part for each cell."""
 
     def of(truth: Scenario, build: str, number: int) -> Drawn:
@@ -135,9 +151,14 @@ def parts(settings: Settings, page: Page) -> Campaign[int]:
         ]
         page.add(labels(session.name, build.name, number), facts, samples)
 
+    def plan(session: Session, build: Build, budget: float) -> Planned:
+        if plans == quick:
+            return session.plan_at_first_start(build)
+        return session.plan(build, budget)
+
     return Campaign(
-        range(drawn), lambda number: f"cell {number}", labels,
-        lambda truth, _: 2 * phase / (settings.dilation or truth.dilation), measure,
+        range(drawn), lambda number: f"cell {number}, {plans} plans", labels,
+        lambda truth, _: 2 * phase / (settings.dilation or truth.dilation), measure, plan,
     )  # fmt: skip
 
 
@@ -155,23 +176,55 @@ def is_uneven(truth: Scenario) -> bool:
 # The page ---------------------------------------------------------------------------------------
 
 
-def contents(parts: Sequence[Part]) -> list[Table]:
-    """One row per cell; the bars in the notes."""
+@dataclass
+class _Verdicts:
+    """Counts of the cells that were measured, and what native takes of Thalweg's time in those
+    that are large and on uneven scenarios."""
+
+    compared: int = 0
+    slower: int = 0
+    gains: list[float] = field(default_factory=list)
+
+    def in_words(self) -> str:
+        return f"{self.compared - self.slower} of {self.compared} cells"
+
+
+def _table(title: str, parts: Sequence[Part]) -> tuple[Table, _Verdicts]:
     table = Table(
-        "Medians of calls after the race",
+        title,
         ["scenario", "build", "collective", "bytes", "root", "calls", "native", "Thalweg",
          "of native's", "95 % interval", "met"],
     )  # fmt: skip
-    slower, gains, compared = 0, [], 0
+    verdicts = _Verdicts()
     for part in parts:
         row, found = _row(part)
         table.add(*row)
         if found is None:
             continue
-        compared += 1
-        slower += found.low > slower_bar
+        verdicts.compared += 1
+        verdicts.slower += found.low > slower_bar
         if part.facts["uneven"] and part.facts["nbytes"] >= large and _is_sized(part):
-            gains.append(1 / found.value)
+            verdicts.gains.append(1 / found.value)
+    return table, verdicts
+
+
+def _with_quick_plans(parts: Sequence[Part]) -> list[Table]:
+    table, verdicts = _table("Medians of calls after the race", parts)
+    table.notes = [
+        "These are the plans with which `thalweg run` begins on hosts that were never seen: made "
+        "in milliseconds, for a network that was probed for half a second. Cells, race, counts and "
+        f"bar are those of never-slower.md; {verdicts.in_words()} meet it.",
+    ]
+    if verdicts.gains:
+        table.notes.append(
+            f"In the {len(verdicts.gains)} large ones on uneven scenarios native's time is "
+            f"{times(geometric_mean(verdicts.gains))} Thalweg's in the geometric mean."
+        )
+    return [table]
+
+
+def _with_thorough_plans(parts: Sequence[Part]) -> list[Table]:
+    table, verdicts = _table("Medians of calls after the race", parts)
     table.notes = [
         f"Cells are drawn by seed: {len(KINDS)} collectives, 8 B to 8 MiB (of the "
         "vector, or of all blocks together; even in their logarithm), any root. Native and "
@@ -181,17 +234,20 @@ def contents(parts: Sequence[Part]) -> list[Table]:
         "times repetitions before those that count and those, as many as fit into "
         f"{phase:g} s each, of up to {most_warm_up_calls} calls before.",
         "Met: not all of the interval, by bootstrap of the ratio of medians, lies above "
-        f"{slower_bar:g}x. That is so in {compared - slower} of {compared} cells that were "
-        "measured.",
+        f"{slower_bar:g}x. That is so in {verdicts.in_words()} that were measured.",
     ]
-    if gains:
-        mean = geometric_mean(gains)
+    if verdicts.gains:
+        mean = geometric_mean(verdicts.gains)
         table.notes.append(
             f"From {units.size_to_text(large)} on, on uneven scenarios, native takes {times(mean)} "
-            f"as long in the geometric mean of {len(gains)} cells; wanted: {faster_bar:g}x, "
-            f"{'met' if mean >= faster_bar else 'MISSED'}."
+            f"as long in the geometric mean of {len(verdicts.gains)} cells; wanted: "
+            f"{faster_bar:g}x, {'met' if mean >= faster_bar else 'MISSED'}."
         )
     return [table]
+
+
+contents = {thorough: _with_thorough_plans, quick: _with_quick_plans}
+"""A row for each cell, by the kind of plans; the bars in the notes."""
 
 
 def _row(part: Part) -> tuple[list[str], Any]:

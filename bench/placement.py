@@ -1,23 +1,27 @@
 """What placements cost beside Scotch's, a launcher's and the optimum, and how long they take.
 
-Matrices of usual patterns on networks drawn from seeds; a placement's cost is that of
-src/mapping/cost.hpp. Scotch gets the same hosts as the mapping, and its result is made to fit.
+Matrices of usual patterns, and those of programs that are recorded on this machine, on networks
+drawn from seeds; a placement's cost is that of src/mapping/cost.hpp. Scotch gets the same hosts as
+the mapping, and its result is made to fit.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from statistics import geometric_mean, median
 
-from bench import kahip
-from bench.page import Page, Part
+from bench import kahip, recording
+from bench.page import Page, Part, Record
 from bench.placement_cases import matrix, network, patterns
 from bench.placement_optimum import at_a_time, optimum
-from bench.report import Subject, Table, percent, seconds, times
+from bench.placement_programs import Kernel
+from bench.report import Subject, Table, console, percent, seconds, times
 from bench.settings import Settings
 from thalweg import mapping
 from thalweg.collective import Kind
@@ -35,6 +39,7 @@ subject = Subject(
         "bench/placement_optimum.py",
         "bench/families.py",
         "bench/kahip.py",
+        *recording.sources,
     ),
     ("ranks", "hosts", "pattern"),
     made="Simulated",
@@ -72,6 +77,12 @@ sizes = (
     Size(16384, 256, 64, 1),
     Size(16384, 512, 32, 1),
 )
+recorded_label = "recorded"
+recorded = {
+    64: (Kernel("lu", 64, 1), Kernel("bt", 32, 1), Kernel("cg", 96, 1), Kernel("mg", 4, 1)),
+    256: (Kernel("lu", 64, 1), Kernel("bt", 96, 1), Kernel("cg", 256, 1), Kernel("mg", 4, 1)),
+}
+"""Programs by the ranks with which they are recorded: with 256 each takes minutes on two cores."""
 calls = (Call(Kind.allreduce, 8, 1000), Call(Kind.bcast, 1_000_000, 3),
          Call(Kind.allgather, 1000, 10))  # fmt: skip
 """Calls of all ranks, where collectives are planned for placements."""
@@ -126,32 +137,73 @@ def run(settings: Settings) -> None:
         page.add(exact, {}, map(asdict, optima(settings.seed, count, few=few)))
     if not page.has(with_calls := {"pattern": with_calls_label}):
         page.add(with_calls, {}, map(asdict, planned(settings.seed, few=few)))
+    add_recorded(page, settings)
     page.finish()
+
+
+def add_recorded(page: Page, settings: Settings) -> None:
+    """Adds a part for each recorded program and number of hosts. Raises UserError."""
+    parts = [
+        (size, at, kernel, labels_of(size, kernel))
+        for size in sizes
+        if size.ranks <= (256 if settings.save else 64)
+        for at, kernel in enumerate(recorded.get(size.ranks, ()))
+    ]
+    left = [each for each in parts if not page.has(each[-1])]
+    if not left:
+        return
+    if not (made_for := recording.build_among(settings.builds)):
+        console.print(f"[yellow]nothing is recorded: {recording.native} isn't here")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        records = recording.Records(made_for, Path(folder) / "record")
+        for size, at, kernel, labels in left:
+            sent = records.of(kernel, size.ranks).matrix
+            seeds = seeds_of(at, settings, settings.networks or size.networks)
+            cases = (case_of(size, name_of(kernel), sent, seed) for seed in seeds)
+            page.add(labels, {"slots": size.slots}, map(asdict, cases))
+
+
+def labels_of(size: Size, kernel: Kernel) -> Record:
+    return {"ranks": size.ranks, "hosts": size.hosts, recorded_label: name_of(kernel)}
+
+
+def name_of(kernel: Kernel) -> str:
+    return f"{kernel.name} {kernel.size}"
 
 
 def judged(size: Size, settings: Settings, networks: int) -> Iterator[Case]:
     """Yields the cases of one size: each pattern on several networks."""
     for at, pattern in enumerate(patterns):
-        for number in range(networks):
-            seed = settings.seed + at * networks + number
-            name, net = network(seed, size.hosts)
-            program = matrix(pattern, size.ranks, seed)
-            slots = [size.slots] * size.hosts
-            begin = time.process_time()
-            found = mapping.place(net, program, slots)
-            elapsed = time.process_time() - begin
-            placed = {"thalweg": found} | {
-                method: mapping.place(net, program, slots, method=method)
-                for method in (compared if size.is_small else compared_at_size)
-            }
-            if size.ranks <= most_ranks_of_kahip and (other := _by_kahip(net, program, placed)):
-                placed[rival] = other
-            yield Case(
-                size.ranks, size.hosts, pattern, name, elapsed,
-                {method: each.cost.total for method, each in placed.items()},
-                {method: each.traffic.inter_host for method, each in placed.items()},
-                {method: each.traffic.comm_time for method, each in placed.items()},
-            )  # fmt: skip
+        for seed in seeds_of(at, settings, networks):
+            yield case_of(size, pattern, matrix(pattern, size.ranks, seed), seed)
+
+
+def seeds_of(at: int, settings: Settings, networks: int) -> range:
+    """Returns the seeds of the networks for the pattern or program of this number."""
+    first = settings.seed + at * networks
+    return range(first, first + networks)
+
+
+def case_of(size: Size, pattern: str, program: Communication, seed: int) -> Case:
+    """Places a program on the network of a seed by all methods."""
+    name, net = network(seed, size.hosts)
+    slots = [size.slots] * size.hosts
+    begin = time.process_time()
+    found = mapping.place(net, program, slots)
+    elapsed = time.process_time() - begin
+    placed = {"thalweg": found} | {
+        method: mapping.place(net, program, slots, method=method)
+        for method in (compared if size.is_small else compared_at_size)
+    }
+    if size.ranks <= most_ranks_of_kahip and (other := _by_kahip(net, program, placed)):
+        placed[rival] = other
+    return Case(
+        size.ranks, size.hosts, pattern, name, elapsed,
+        {method: each.cost.total for method, each in placed.items()},
+        {method: each.traffic.inter_host for method, each in placed.items()},
+        {method: each.traffic.comm_time for method, each in placed.items()},
+    )  # fmt: skip
 
 
 def _by_kahip(net: Network, program: Communication, placed: dict[str, Mapping]) -> Mapping | None:
@@ -202,12 +254,14 @@ def planned(seed: int, *, few: bool) -> Iterator[Case]:
 
 def contents(parts: Sequence[Part]) -> list[Table]:
     called = [part for part in parts if part.labels.get("pattern") == with_calls_label]
-    cases = cases_of([part for part in parts if part not in called])
+    ran = [part for part in parts if recorded_label in part.labels]
+    cases = cases_of([part for part in parts if part not in [*called, *ran]])
     large = [case for case in cases if "optimum" not in case.costs]
     small = [case for case in cases if "optimum" in case.costs]
     tables = [by_size(large), by_pattern(large), *by_method(large), worst(large)] if large else []
     tables += [beside_optimum(small)] if small else []
-    return [*tables, with_collectives(cases_of(called))] if called else tables
+    tables += [with_collectives(cases_of(called))] if called else []
+    return [*tables, by_program(cases_of(ran))] if ran else tables
 
 
 def cases_of(parts: Sequence[Part]) -> list[Case]:
@@ -218,20 +272,16 @@ def mean(values: Sequence[float]) -> str:
     return times(geometric_mean(values))
 
 
+judged_by = ("cases", "cost / Scotch's", "worst", "cost / block's", "worst", "cost / least, worst",
+             "time, median", "longest", "wanted")  # fmt: skip
+
+
 def by_size(cases: Sequence[Case]) -> Table:
-    table = Table(
-        "Cost and time by size",
-        ["ranks", "hosts", "cases", "cost / Scotch's", "worst", "cost / block's", "worst",
-         "cost / least, worst", "time, median", "longest", "wanted"],
-    )  # fmt: skip
-    keys = list(dict.fromkeys((case.ranks, case.hosts) for case in cases))
-    for ranks, hosts in keys:
+    table = Table("Cost and time by size", ["ranks", "hosts", *judged_by])
+    for ranks, hosts in dict.fromkeys((case.ranks, case.hosts) for case in cases):
         group = [case for case in cases if (case.ranks, case.hosts) == (ranks, hosts)]
-        table.add(ranks, hosts, len(group), *beside(group),
-                  worst_of([c.over_least for c in group]), seconds(median(c.time for c in group)),
-                  seconds(max(c.time for c in group)), wanted(group))  # fmt: skip
-    table.add("all", "", len(cases), *beside(cases), worst_of([c.over_least for c in cases]),
-              "", "", "")  # fmt: skip
+        table.add(ranks, hosts, *costs_of(group), *times_of(group))
+    table.add("all", "", *costs_of(cases), "", "", "")
     table.notes += [
         "Ratios are geometric means; worst: the largest one. Wanted: at most 0.9 of Scotch's cost "
         "on the mean, never above it nor above block's. Least: that of all other placements of "
@@ -242,6 +292,15 @@ def by_size(cases: Sequence[Case]) -> Table:
         "0.69 s and 1.67 s for profiling 8 and 32 instances before each run.",
     ]
     return table
+
+
+def costs_of(group: Sequence[Case]) -> list[object]:
+    return [len(group), *beside(group), worst_of([case.over_least for case in group])]
+
+
+def times_of(group: Sequence[Case]) -> list[str]:
+    found = [case.time for case in group]
+    return [seconds(median(found)), seconds(max(found)), wanted(group)]
 
 
 def beside(group: Sequence[Case]) -> list[str]:
@@ -258,6 +317,20 @@ def by_pattern(cases: Sequence[Case]) -> Table:
     for pattern in dict.fromkeys(case.pattern for case in cases):
         group = [case for case in cases if case.pattern == pattern]
         table.add(pattern, len(group), *beside(group))
+    return table
+
+
+def by_program(cases: Sequence[Case]) -> Table:
+    table = Table("Recorded matrices", ["program", "ranks", "hosts", *judged_by])
+    for program, ranks, hosts in dict.fromkeys((c.pattern, c.ranks, c.hosts) for c in cases):
+        group = [c for c in cases if (c.pattern, c.ranks, c.hosts) == (program, ranks, hosts)]
+        table.add(program, ranks, hosts, *costs_of(group), *times_of(group))
+    table.add("all", "", "", *costs_of(cases), "", "", "")
+    table.notes.append(
+        "As the first table, of kernels of examples/patterns.cpp with their sizes, recorded on one "
+        "machine: the messages that they send, in their order, without collectives. No optimum is "
+        "known of so many ranks."
+    )
     return table
 
 
@@ -329,9 +402,7 @@ def with_collectives(cases: Sequence[Case]) -> Table:
         group = [case for case in cases if (case.ranks, case.hosts) == (ranks, hosts)]
         ratios = [[case.ratio(other) for case in group] for other in ("block", "estimate")]
         shown = [show(of) for of in ratios for show in (mean, worst_of)]
-        table.add(ranks, hosts, len(group), *shown,
-                  seconds(median(c.time for c in group)), seconds(max(c.time for c in group)),
-                  wanted(group))  # fmt: skip
+        table.add(ranks, hosts, len(group), *shown, *times_of(group))
     table.notes.append(
         "All ranks call 1,000 allreduces of 8 B, 3 bcasts of 1 MB and 10 allgathers of 1 KB. Costs "
         "have them as they are planned for each placement, with up to 64 ranks all of them, with "

@@ -26,6 +26,7 @@ from bench.placement_programs import (
     lammps,
     placements,
     programs,
+    stencils,
 )
 from bench.progress import Progress
 from bench.report import Subject, console, seconds
@@ -33,6 +34,7 @@ from bench.session import LaunchFailedError, Session, launch_timeout
 from bench.settings import Settings
 from thalweg import launch_files, mapping, matrices, paths, planning
 from thalweg import network as networks
+from thalweg.errors import UserError
 from thalweg.hosts import Host
 from thalweg.lab import counters, validity
 from thalweg.lab.control import Control
@@ -69,13 +71,7 @@ def run(settings: Settings) -> None:
     """Measures each kernel on each cloud, in the morning and in the evening."""
     page = Page(settings, subject, contents)
     build = next(each for each in settings.builds if each.name == "openmpi-4.1")
-    wanted = [
-        each
-        for each in kernels
-        if (each.name != lammps or shutil.which("lmp"))
-        and each.name in (settings.programs or programs)
-        and each.size in (settings.sizes or [each.size])
-    ]
+    wanted = chosen(settings, build)
     parts = [
         (name, time, kernel)
         for name in settings.scenarios
@@ -106,6 +102,33 @@ def run(settings: Settings) -> None:
                         labels = _labels(name, time, build, kernel)
                         _measure(page, labels, session, build, net, kernel, settings.repetitions)
     page.finish()
+
+
+def chosen(settings: Settings, build: Build) -> list[Kernel]:
+    """Returns the kernels that the options choose, and says which have to be left out."""
+    found = [
+        each
+        for each in kernels
+        if each.name in (settings.programs or programs)
+        and each.size in (settings.sizes or [each.size])
+    ]
+    for lacks, names, why in (
+        (not shutil.which("lmp"), [lammps], f"there is no lmp: apt-get install {lammps}"),
+        (not has_stencils(build), stencils, "they aren't built: install gfortran"),
+    ):
+        kept = [each for each in found if not (lacks and each.name in names)]
+        if kept != found:
+            console.print(f"[yellow]{', '.join(names)} left out: {why}")
+        found = kept
+    return found
+
+
+def has_stencils(build: Build) -> bool:
+    """Whether the Fortran programs are here."""
+    try:
+        return all(paths.binary(f"{name}-{build.flavour}") for name in stencils)
+    except UserError:
+        return False
 
 
 def _labels(name: str, time: str, build: Build, kernel: Kernel) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class Kernel:
     @property
     def is_pattern(self) -> bool:
         """Whether it is a kernel of examples/patterns.cpp."""
-        return self.name not in (lammps, nbody, solver)
+        return self.name not in (lammps, nbody, solver, *stencils)
 
     @property
     def calls_collectives(self) -> bool:
@@ -45,6 +45,9 @@ class Kernel:
             given = ["--size", str(self.size), "--iterations", str(self.repeat), "--dilation", "1"]
             given += ["--tolerance", "0"]  # all iterations
             return [str(paths.binary(f"cg-{build.flavour}")), *given]
+        if self.name in stencils:
+            program = str(paths.binary(f"{self.name}-{build.flavour}"))
+            return [program, str(self.size), str(self.repeat)]
         program = str(paths.binary(f"patterns-{build.flavour}"))
         return [program, self.name, "--size", str(self.size), "--repeat", str(self.repeat)]
 
@@ -53,7 +56,7 @@ class Kernel:
         form = r" took ([0-9.]+) s"
         if self.name == lammps:
             form = r"Loop time of ([0-9.e-]+) on"
-        elif self.calls_collectives:
+        elif not self.is_pattern:
             form = r"total +([0-9.]+) s"
         took = re.search(form, said)
         if "WRONG" in said or not took:
@@ -62,6 +65,8 @@ class Kernel:
 
 
 lammps, nbody, solver = "lammps", "nbody", "solver"
+stencils = ("stencil", "stencil_3d")
+"""In Fortran, by the names of their sources in examples/."""
 melt = Path(__file__).with_name("melt.lammps")
 kernels = (
     Kernel("lu", 64, 4),
@@ -79,9 +84,16 @@ kernels = (
     Kernel("ft", 64, 1),
     Kernel("is", 2000, 1),
     Kernel("ep", 20_000, 1),
+    Kernel("stencil", 1024, 50),  # points in each direction, steps
+    Kernel("stencil", 4096, 20),
+    Kernel("stencil_3d", 64, 20),
+    Kernel("stencil_3d", 256, 10),
+    Kernel("ft", 512, 1),
+    Kernel("is", 20_000, 1),
+    Kernel("ep", 2_000_000, 1),
 )
 """The solver is examples/cg.cpp. Without LAMMPS where it isn't installed: Debian's package
-`lammps`, built with Open MPI."""
+`lammps`, built with Open MPI. The stencils are built where gfortran is."""
 programs = tuple(dict.fromkeys(kernel.name for kernel in kernels))
 compared = ("block", "interleave", "scotch", "thalweg", "random", "intra-only", "inter-only")
 

@@ -10,21 +10,20 @@ mapping's.
 from __future__ import annotations
 
 import itertools
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import sources, uneven
+from bench import recording, sources, uneven
 from bench.builds import Build
 from bench.page import Page
 from bench.placement_lab_page import block_planned, planned, timed
 from bench.placement_programs import Kernel, compared, costs, nbody, placements, solver
 from bench.placement_programs import kernels as of_lab
 from bench.placement_smpi_page import contents, gain_of
+from bench.recording import Records, native
 from bench.report import Subject, console, seconds
 from bench.settings import Settings
 from bench.smpi_model import Built, build, seconds_of
@@ -32,7 +31,7 @@ from bench.smpi_model import native as unplanned
 from bench.smpi_model import thalweg as with_runtime
 from bench.smpi_programs import Program
 from bench.smpi_run import Inputs, options, simulate, thalweg
-from thalweg import mapping, matrices, paths
+from thalweg import mapping
 from thalweg.errors import UserError
 from thalweg.matrices import Program as Recorded
 from thalweg.network import Network
@@ -42,14 +41,12 @@ subject = Subject(
     "Programs in several placements, simulated",
     (
         *sources.planned, "src/mapping", "src/runtime", "examples", "bench/placement_programs.py",
-        "bench/placement_smpi.py", "bench/smpi_model.py", "bench/smpi_programs.py",
-        "bench/smpi_run.py", "bench/span.c",
-        "bench/uneven.py",
+        "bench/placement_smpi.py", "bench/recording.py", "bench/smpi_model.py",
+        "bench/smpi_programs.py", "bench/smpi_run.py", "bench/span.c", "bench/uneven.py",
     ),
     ("scenario", "time", "hosts", "slots", "program", "size"),
     made="Simulated",
 )  # fmt: skip
-native = "openmpi-4.1"
 selector = "ompi"
 usual = ("bt", "mg", "cg", nbody, solver)
 """Not lu: in SMPI its bursts of short messages share a pair's rate, so that all arrive when the
@@ -89,8 +86,7 @@ def run(settings: Settings) -> None:
     if not mapping.has_scotch():
         raise UserError("this build has no Scotch to compare with: install libscotch-dev")
     page = Page(settings, subject, contents)
-    made_for = next((each for each in settings.builds if each.name == native), None)
-    if not made_for:
+    if not (made_for := recording.build_among(settings.builds)):
         raise UserError(f"script/bench placement-smpi has {native}'s rules, which isn't here")
     with tempfile.TemporaryDirectory() as name:
         programs = Programs(made_for, Path(name))
@@ -117,7 +113,7 @@ class Programs:
     def __init__(self, made_for: Build, folder: Path) -> None:
         self._made_for, self._folder = made_for, folder
         self._built: dict[str, Built] = {}
-        self._recorded: dict[tuple[Kernel, int], Recorded] = {}
+        self._records = Records(made_for, folder / "record")
 
     def built(self, kernel: Kernel) -> tuple[Program, Built]:
         """Returns a kernel as a program that SMPI simulates, and its files."""
@@ -128,10 +124,7 @@ class Programs:
 
     def recorded(self, kernel: Kernel, ranks: int) -> Recorded:
         """Returns what a run of so many ranks sent. Raises UserError."""
-        key = kernel, ranks
-        if key not in self._recorded:
-            self._recorded[key] = record(kernel, self._made_for, ranks, self._folder / "record")
-        return self._recorded[key]
+        return self._records.of(kernel, ranks)
 
 
 def _program(kernel: Kernel, made_for: Build) -> Program:
@@ -139,20 +132,6 @@ def _program(kernel: Kernel, made_for: Build) -> Program:
     file, *arguments = kernel.command(made_for)
     example = Path(file).name.removesuffix(f"-{made_for.flavour}")
     return Program(f"{kernel.name} {kernel.size}", example, " ".join(arguments), 4096, "0")
-
-
-def record(kernel: Kernel, made_for: Build, ranks: int, folder: Path) -> Recorded:
-    """Runs a program once on this machine, with the run record. Raises UserError."""
-    shutil.rmtree(folder, ignore_errors=True)
-    told = {"LD_PRELOAD": str(paths.library(made_for.flavour)), "THALWEG_RECORD": str(folder)}
-    command = made_for.command((ranks, told, kernel.command(made_for)))
-    done = subprocess.run(
-        command, env=made_for.launcher_environment(), stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if done.returncode:
-        raise UserError(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
-    return matrices.read(folder)
 
 
 @dataclass(frozen=True)

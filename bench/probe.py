@@ -12,7 +12,7 @@ from bench.builds import Build
 from bench.campaign import part_name, starting
 from bench.page import Page, Part, Record
 from bench.progress import Progress
-from bench.report import Subject, Table, console, percent, seconds
+from bench.report import Subject, Table, console, judged, percent, seconds
 from bench.session import Session
 from bench.settings import Settings
 from thalweg import network, units
@@ -23,6 +23,8 @@ drawn = 10  # scenarios
 scenarios = (*scenario.names(), *(f"drawn-{seed}" for seed in range(drawn)))
 enough = 0.95  # of pairs and hosts
 usual_seconds = 20.0  # of a probe without a budget, un-dilated
+profile = {8: 0.69, 32: 1.67}
+"""Seconds of CloudMap's profile by hosts: Table II."""
 quantities = ("latency", "bandwidth", "egress", "ingress")
 
 
@@ -120,8 +122,32 @@ def table(parts: Sequence[Part]) -> Table:
             percent(sample["busy"]) + (": invalid" if invalid else ""),
             "no: " + ", ".join(wrong) if wrong else "yes",
         )  # fmt: skip
+    rows.notes += beside_cloudmap(parts)
     rows.notes.append(f"All right in {sum(verdicts)} of {len(verdicts)} probings.")
     return rows
+
+
+def beside_cloudmap(parts: Sequence[Part]) -> list[str]:
+    """One sentence: whether a probe is as short as CloudMap's profile."""
+    found = [
+        (part.facts["hosts"], sample["seconds"])
+        for part, sample in _samples(parts)
+        if "failed" not in sample
+    ]
+    if not found:
+        return []
+    hosts, times = ([each[at] for each in found] for at in (0, 1))
+    short = all(
+        time <= profile[min(size for size in profile if size >= count)]
+        for count, time in found
+        if count <= max(profile)
+    )
+    of_paper = " and ".join(f"{seconds(time)} for {count}" for count, time in profile.items())
+    return [
+        f"Table II of CloudMap: a probe of {min(hosts)} to {max(hosts)} hosts takes "
+        f"{seconds(min(times))} to {seconds(max(times))}, the paper's profile, of one direction "
+        f"and without trunks, {of_paper}: {judged(short)}."
+    ]
 
 
 def faults(comparison: Mapping[str, Any]) -> list[str]:

@@ -54,13 +54,14 @@ def cg(message: int) -> Program:
 
 @dataclass(frozen=True)
 class Result:
-    """Runs of one build, native and Thalweg in turn."""
+    """Runs of one build, its variants in turn."""
 
     scenario: str
     build: str
     bound: float | None  # of one broadcast
     overhead: float  # un-dilated seconds of probing and planning
     runs: Mapping[str, Sequence[Run]]  # by variant
+    probe: float | None = None  # of the overhead, what probing took; None: not kept
 
 
 def measure(
@@ -70,26 +71,35 @@ def measure(
     planned: Planned,
     repetitions: int,
     trial: Program | None = None,
+    forced: Mapping[str, str] | None = None,
 ) -> Result:
     """Finds the computation's time natively, by a shorter `trial` if given; then runs both.
 
-    Raises LaunchFailedError if no repetition becomes valid.
+    `forced`: what else is run, by variant, with what THALWEG_FORCE is then. Raises
+    LaunchFailedError if no repetition becomes valid.
     """
     compute = compute_time(execute(session, build, trial or program), program)
-    runs: dict[str, list[Run]] = {native: [], thalweg: []}
+    others = forced or {}
+    runs: dict[str, list[Run]] = {variant: [] for variant in (native, thalweg, *others)}
     for repetition in range(repetitions):
         try:
-            theirs = execute(session, build, program, compute)
-            ours = execute(session, build, program, compute, planned)
+            made = {
+                native: execute(session, build, program, compute),
+                thalweg: execute(session, build, program, compute, planned),
+            }
+            for variant, force in others.items():
+                made[variant] = execute(session, build, program, compute, planned, force)
         except LaunchFailedError as failure:
             if repetition == repetitions - 1 and not runs[native]:
                 raise
             console.print(f"[yellow]{failure}[/yellow]")
             continue
-        runs[native].append(theirs)
-        runs[thalweg].append(ours)
-    overhead = planned.probe_seconds + planned.plan_seconds
-    return Result(session.name, build.name, session.bound("bcast", program.message), overhead, runs)
+        for variant, run in made.items():
+            runs[variant].append(run)
+    return Result(
+        session.name, build.name, session.bound("bcast", program.message),
+        planned.probe_seconds + planned.plan_seconds, runs, planned.probe_seconds,
+    )  # fmt: skip
 
 
 def compute_time(trial: Run, program: Program) -> float:
@@ -105,15 +115,16 @@ def execute(
     program: Program,
     compute: float = 0.0,
     planned: Planned | None = None,
+    force: str = "",
 ) -> Run:
-    """One valid run; with Thalweg if it is planned for.
+    """One valid run; with Thalweg if it is planned for, and what `force` says in place of plans.
 
     Raises LaunchFailedError if none of `most_launches` is valid.
     """
     reasons: list[str] = []
     for _ in range(most_launches):
         before = counters.read(session.lab)
-        result = _launch(session, build, program, compute, planned)
+        result = _launch(session, build, program, compute, planned, force)
         counted = counters.read(session.lab).since(before)
         reasons = _judge(session, program, result, counted)
         if not reasons:
@@ -122,7 +133,12 @@ def execute(
 
 
 def _launch(
-    session: Session, build: Build, program: Program, compute: float, planned: Planned | None
+    session: Session,
+    build: Build,
+    program: Program,
+    compute: float,
+    planned: Planned | None,
+    force: str,
 ) -> Run:
     file = session.folder / f"{program.name}.json"
     file.unlink(missing_ok=True)
@@ -132,6 +148,8 @@ def _launch(
         "--json", str(file),
     ]  # fmt: skip
     environment = with_thalweg(build, planned) if planned else {}
+    if force:
+        environment["THALWEG_FORCE"] = force
     session.run(build, command, environment, timeout=4 * launch_timeout)
     result: Run = json.loads(file.read_text())
     return result

@@ -253,6 +253,11 @@ def times(value: float) -> str:
     return f"{value:.2f}x"
 
 
+def judged(holds: bool) -> str:
+    """How a verdict on a paper's statement ends."""
+    return "holds" if holds else "does not hold"
+
+
 def percent(value: float) -> str:
     """Prints a share: "84 %"."""
     return f"{100 * value:.0f} %"

@@ -21,20 +21,28 @@ from thalweg.errors import UserError
 subject = Subject(
     "sequences",
     "Random sequences of calls without a disagreement or a hang",
-    ("src/runtime/adapt", "tests/unit/runtime"),
+    (
+        "src/runtime/adapt", "tests/unit/runtime", "tests/mpi/racing.cpp", "tests/mpi/racing.py",
+        "tests/mpi/behaviour.py",
+    ),
     ("what", "first", "build", "seed"),
     made="Simulated",
-)
+)  # fmt: skip
 tests = {
     "races": "no two ranks execute a call differently, and nothing hangs",
     "changes of plans": "no two ranks ever execute a call by different tables, whatever goes wrong",
 }
 """The test of tests/unit/runtime that draws the sequences, by what ranks agree on."""
 sequences, of_a_part, at_once = 1_000_000, 50_000, 2
-on_mpi = "races on MPI"
+on_mpi: dict[str, tuple[str, Sequence[str]]] = {
+    "races on MPI": ("races", []),
+    "changes of plans on MPI": ("changes of plans", ["lasting"]),
+}
+"""Runs of real ranks: what they agree on, and how tests/mpi/racing.py is told so."""
 mpi_calls, ranks = 100_000, 4
 program = Path("build/tests/test_runtime")
 printed = re.compile(r"sequences (\d+) calls (\d+) changes (\d+)")
+printed_on_mpi = re.compile(r"attempts (\d+) adopted (\d+)")
 
 
 def run(settings: Settings) -> None:
@@ -52,10 +60,11 @@ def run(settings: Settings) -> None:
                     pool.map(partial(try_out, what, step), range(first, first + of_a_part, step))
                 )
             page.add(labels, {}, found)
-    for build in settings.builds:
-        labels = {"what": on_mpi, "build": build.name, "seed": settings.seed}
-        if not page.has(labels):
-            page.add(labels, {}, [try_on_mpi(build, settings.seed)])
+    for what, (_, mode) in on_mpi.items():
+        for build in settings.builds:
+            labels = {"what": what, "build": build.name, "seed": settings.seed}
+            if not page.has(labels):
+                page.add(labels, {}, [try_on_mpi(build, settings.seed, mode)])
     page.finish()
 
 
@@ -76,10 +85,11 @@ def try_out(what: str, count: int, first: int) -> Record:
     return dict(zip(("sequences", "calls", "changes"), map(int, found.groups()), strict=True))
 
 
-def try_on_mpi(build: Build, seed: int) -> Record:
-    """Runs real ranks whose plans race, by the program of the tests; checks all results."""
+def try_on_mpi(build: Build, seed: int, mode: Sequence[str]) -> Record:
+    """Runs real ranks whose plans race, or also follow a network, by the program of the tests;
+    checks all results."""
     script = machine.repository / "tests/mpi/racing.py"
-    of_program = [str(ranks), str(seed), str(mpi_calls)]
+    of_program = [str(ranks), str(seed), str(mpi_calls), *mode]
     done = subprocess.run(
         [sys.executable, str(script), build.flavour, "build", *of_program],
         env=os.environ | {"THALWEG_TEST_MPI": build.name},
@@ -87,7 +97,10 @@ def try_on_mpi(build: Build, seed: int) -> Record:
         text=True,
         check=False,
     )
-    return {"failed": (done.stdout + done.stderr)[-1000:]} if done.returncode else {}
+    if done.returncode:
+        return {"failed": (done.stdout + done.stderr)[-1000:]}
+    found = printed_on_mpi.search(done.stdout)
+    return {"attempts": int(found[1]), "adopted": int(found[2])} if found else {}
 
 
 def contents(parts: Sequence[Part]) -> list[Table]:
@@ -111,18 +124,28 @@ def contents(parts: Sequence[Part]) -> list[Table]:
         failed = sum("failed" in each for each in own)
         table.add(what, *(f"{total:,}" for total in totals), failed)
     real = Table(
-        "Calls of real ranks whose plans race",
-        ["build", "ranks", "calls", "seed", "results"],
+        "Calls of real ranks, by what these agree on",
+        ["ranks agree on", "build", "ranks", "calls", "seed", "results", "adopted"],
         notes=[
             "Ranks on one host that pretend to be on several, come late now and then, run ahead, "
-            "and make and free communicators: `tests/mpi/racing.cpp`."
+            "and make and free communicators: `tests/mpi/racing.cpp`.",
+            "In changes of plans, which race as well, one communicator stays, and plans are for a "
+            "network with a port a thousand times slower than it is. Adopted: how often other "
+            "plans came into force, of the attempts to change them.",
         ],
     )
     for part in parts:
-        if part.labels["what"] == on_mpi:
-            failed = any("failed" in each for each in part.samples)
-            real.add(
-                part.labels["build"], ranks, f"{mpi_calls:,}", part.labels["seed"],
-                "wrong" if failed else "right",
-            )  # fmt: skip
+        if part.labels["what"] in on_mpi:
+            real.add(*_on_mpi_row(part))
     return [table, real]
+
+
+def _on_mpi_row(part: Part) -> list[object]:
+    attempts = [each for each in part.samples if "attempts" in each]
+    adopted, tried = (sum(each[name] for each in attempts) for name in ("adopted", "attempts"))
+    return [
+        on_mpi[part.labels["what"]][0], part.labels["build"], ranks, f"{mpi_calls:,}",
+        part.labels["seed"],
+        "wrong" if any("failed" in each for each in part.samples) else "right",
+        f"{adopted} of {tried}" if attempts else "-",
+    ]  # fmt: skip

@@ -167,6 +167,22 @@ class Session:
         )
         return Planned(net, plan, 0.0, time.monotonic() - began)
 
+    def plan_at_first_start(self, build: Build) -> Planned:
+        """Returns what a `thalweg run` on hosts that were never seen measures and plans, by such a
+        run. How long either takes isn't told."""
+        cache = Path(tempfile.mkdtemp(dir=self.folder))
+        program = str(paths.binary(f"thalweg-bench-startup-{build.flavour}"))
+        self._thalweg(
+            ["run", "--launcher", str(build.launcher), "--no-placement", "--no-record",
+             "-n", str(self.ranks), "--", program, "--json", str(cache / "startup.json")],
+            {
+                **launch.environment(self.lab), **build.environment,
+                "XDG_CACHE_HOME": str(cache), "THALWEG_WISDOM": str(cache / "wisdom"),
+            },
+        )  # fmt: skip
+        network, plan = (next(cache.rglob(at)) for at in ("networks/*.json", "plans/*.plan"))
+        return Planned(network, plan, 0.0, 0.0)
+
     def probe(
         self, build: Build, output: Path, budget: float | None, options: Sequence[str] = ()
     ) -> float:

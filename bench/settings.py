@@ -32,6 +32,7 @@ class Settings:
     programs: Sequence[str] = ()  # of breakdown; empty: all
     simulate: bool = False  # instead of measuring
     trees: int | None = None  # that are drawn at random; None: the command's own
+    plans: Sequence[str] = ()  # of never-slower; empty: all
     senders: Sequence[int] = ()  # per site, of wan; empty: those of the paper's figures
     networks: int | None = None  # drawn, from `seed` on; None: the command's own
     hosts: int | None = None  # at most, of a network; None: the command's own

@@ -49,6 +49,7 @@ subject = Subject(
 )  # fmt: skip
 variants = (*selectors, rules, thalweg)
 even = 0.99  # times as fast as a rival, at least: not slower
+most_memory = 8e9  # bytes that a simulation should need at most
 most_selected = 64  # ranks for which SMPI's selectors choose
 
 
@@ -139,7 +140,11 @@ def network_of(case: Case) -> Network:
 
 def contents(parts: Sequence[Part]) -> list[report.Table]:
     """One table of simulated times, and one of what the simulations cost."""
-    reached = ", ".join(f"{each.name} {each.most_ranks:,}" for each in programs)
+    most = {
+        each.name: max((p.labels["ranks"] for p in parts if simulated(p, each.name)), default=0)
+        for each in programs
+    }
+    reached = ", ".join(f"{name} {ranks:,}" for name, ranks in most.items())
     table = report.Table(
         "Simulated times",
         ["network", "ranks", "program", *(f"{each} selector" for each in selectors), rules,
@@ -162,7 +167,8 @@ def contents(parts: Sequence[Part]) -> list[report.Table]:
             "IS is a program of others: the NAS Parallel Benchmarks' in C, class S, as Debian's "
             "source of SimGrid has it. CG has 1,024 unknowns; N-body's broadcasts have 1 MB, above "
             f"{most_with_long} ranks 131 KB.",
-            f"Each program is simulated up to so many ranks: {reached}.",
+            f"Each program is simulated up to so many ranks: {reached}; IS of class S "
+            "refuses more than 128.",
         ],
     )  # fmt: skip
     costs = report.Table(
@@ -172,6 +178,16 @@ def contents(parts: Sequence[Part]) -> list[report.Table]:
             f"Simulations were ended after {longest} s. One thread; other work ran beside. Memory "
             "is that of the simulation, or of the script that starts it if that needs more.",
         ],
+    )
+    used = [
+        sample["memory"]
+        for part in parts
+        for sample in part.samples
+        if sample["simulated"] is not None  # of the others only the script's memory is known
+    ]
+    costs.notes.append(
+        f"{sum(each > most_memory for each in used)} of the {len(used)} simulations that came to "
+        f"their end need more than {most_memory / 1e9:g} GB."
     )
     ratios: list[float] = []
     for part in sorted(parts, key=lambda part: (part.labels["ranks"], part.labels["network"])):
@@ -199,6 +215,11 @@ def contents(parts: Sequence[Part]) -> list[report.Table]:
         f"Thalweg is slower than a rival in {slower} of {len(ratios)} rows (more than 1 %)."
     )
     return [table, costs]
+
+
+def simulated(part: Part, program: str) -> bool:
+    """Whether a simulation of the program was tried, whether it ended or not."""
+    return any(sample["program"] == program for sample in part.samples)
 
 
 def shown(run: Run | None) -> str:

@@ -25,7 +25,7 @@ class Program:
     name: str
     example: str  # its source in examples/; "": IS of the NAS Parallel Benchmarks
     arguments: str
-    most_ranks: int
+    most_ranks: int  # that the program can have
     bcast: str  # bytes of its broadcasts
 
     def sources(self) -> list[Path]:
@@ -58,9 +58,9 @@ programs = (
     Program(
         "N-body", "nbody", "--steps 2 --bodies {bodies} --message {message}", 4096, "{message}"
     ),
-    Program("SOR", "sor", "--size {rows} --tolerance {change}", 1024, "0"),
-    Program("3-D stencil", "patterns", "mg", 1024, "0"),
-    Program("IS (NAS)", "", "{ranks} S", 64, "0"),
+    Program("SOR", "sor", "--size {rows} --tolerance {change}", 4096, "0"),
+    Program("3-D stencil", "patterns", "mg", 4096, "0"),
+    Program("IS (NAS)", "", "{ranks} S", 128, "0"),  # its class S refuses more
 )
 
 

@@ -10,3 +10,11 @@ planned = (
 probed = ("src/lab", "python/thalweg/lab", "src/network", "src/probe", "python/thalweg/probe.py")
 run_on_lab = (*lab, *planned, "src/probe", "src/runtime")
 """Sources of Thalweg from the probe to the run."""
+started = tuple(
+    f"python/thalweg/{name}.py"
+    for name in (
+        "cli", "commands/run", "preparation", "knowledge", "verification", "planning", "probe",
+        "wisdom",
+    )
+)  # fmt: skip
+"""Sources of the command that measures, plans and launches."""

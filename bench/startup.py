@@ -38,11 +38,7 @@ subject = Subject(
     "startup",
     "What `thalweg run` adds to a program's start",
     (
-        *sources.run_on_lab,
-        *(f"python/thalweg/{name}.py" for name in (
-            "cli", "commands/run", "preparation", "knowledge", "verification", "planning", "probe",
-            "wisdom",
-        )),
+        *sources.run_on_lab, *sources.started,
         "bench/startup.cpp", "bench/startup.py",
     ),
     ("scenario", "build", "dilation", "variant"),

@@ -1,10 +1,10 @@
 """Checks that each number of what we claim is the one on the page it comes from.
 
 Claims are the paragraphs and the networks of the README's section "What was measured", any other of
-its paragraphs with a multiple, a share or "N of M", the verdicts of docs/papers.md, and what
-decision 0127 says of the time after an audit. A claim has to link the pages that its numbers come
-from, and script/claims.py says for each number where it stands there. It must be that number,
-rounded as printed, in its unit; number words count, too.
+its paragraphs with a multiple, a share or "N of M", the verdicts of docs/papers.md and such results
+in its list of ideas, and what decision 0127 says of the time after an audit. A claim has to link
+the pages that its numbers come from, and script/claims.py says for each number where it stands
+there. It must be that number, rounded as printed, in its unit; number words count, too.
 Names such as "Open MPI 4.1", code, and what is in brackets and begins with "paper" aren't numbers
 of ours. A row of the README's table must be the row of its page with the same scenario, build,
 collective and size; "of the bound" follows from its times. Each page must be the one that its
@@ -156,10 +156,12 @@ def all_faults(made: list[Claim], known: Claims, file: str, pages: Pages) -> Ite
 
 
 def verdicts(text: str) -> Iterator[Claim]:
-    """The verdicts of docs/papers.md, with the page beside each."""
+    """The verdicts of docs/papers.md, with the page beside each, and results among its ideas."""
     paper = ""
     for line, row in tables(text):
         paper = row.get("paper") or paper
+        if RESULT.search(row.get("where", "")):
+            yield Claim(f"{PAPERS}:{line}", row["what"], row["where"])
         if "verdict" in row:
             name = f"{paper}, {row['figure or table']}"
             yield Claim(f"{PAPERS}:{line}", name, f"{row['verdict']} {row['page']}")

@@ -6,10 +6,12 @@ papers, which are `given` as they are printed. Whoever words a claim anew keeps 
 """
 
 from claims_of_audit import AUDIT
-from claims_of_cloudmap import CLOUDMAP
+from claims_of_cloudmap import CLOUDMAP, PLACEMENTS
+from claims_of_ideas import IDEAS
 from claims_of_papers import BONGO, CMPI, HLOT, MATSUDA
 from page_numbers import (
     Claims,
+    Number,
     Source,
     all_of,
     cell,
@@ -20,6 +22,7 @@ from page_numbers import (
     given,
     kinds,
     least,
+    matching,
     most,
     negative,
     note,
@@ -27,6 +30,7 @@ from page_numbers import (
 )
 
 BUILDS = ["openmpi-4.1", "mpich-4.0"]
+AFTER_RACE = "table=Medians of calls after the race"
 MET = "lies above *x. That is so in # of # cells that were measured"
 
 
@@ -44,6 +48,35 @@ OVER_BOUND = [
 ]
 
 
+def beginning(text: str, name: str, page: str) -> Source:
+    """How many cells of a column begin so."""
+    return Source(
+        lambda pages: [(Number(sum(c.startswith(text) for c in matching(pages, page, name, ()))),)]
+    )
+
+
+def apart(variant: str) -> list[Source]:
+    """By how much `cells` and `headline` differ in the cells that both have."""
+    found = []
+    for scenario, collectives in (
+        ("two-sites", ("bcast", "reduce", "allreduce")),
+        ("cloud", ("bcast", "allreduce")),
+    ):
+        for build in BUILDS:
+            for collective in collectives:
+                labels = ("bytes=1000000", scenario, build, collective)
+                both = (cell(page, variant, *labels) for page in ("headline", "cells"))
+                found.append(
+                    formula(lambda a, b: 100 * (max(a, b) / min(a, b) - 1), *both, unit="%")
+                )
+    return found
+
+
+def day(page: str) -> Source:
+    """The last day, of November, on which a page was made."""
+    return note(page, f"2026-11-# by `script/bench {page.partition('-')[0]}")
+
+
 def predictions(*labels: str) -> Source:
     """How many there are with these labels."""
     measured = column("prediction-64KB-1MB", "measured", *labels)
@@ -55,7 +88,10 @@ README: Claims = {
     "On networks emulated by the lab,": [
         given("16", "1"),
         least(
-            fewest_samples("headline", scenario="two-sites", dilation=8.0),
+            *(
+                fewest_samples("headline", scenario="two-sites", build=build, dilation=8.0)
+                for build in BUILDS
+            ),
             *(
                 fewest_samples("headline", scenario=each, dilation=4.0)
                 for each in ("cloud", "even")
@@ -74,6 +110,8 @@ README: Claims = {
         note("cells", "met in * of #"),
         given("8"),
         *(of(*OVER_BOUND) for of in (least, most)),
+        given("1"),
+        *(most(*apart(variant)) for variant in ("Thalweg", "native")),
     ],
     "N-body, end to end,": [
         formula(lambda size: size / 1e6, note("nbody", "steps, # bytes per broadcast")),
@@ -85,16 +123,46 @@ README: Claims = {
         *(of(column("nbody", "probing pays after", says="# steps")) for of in (least, most)),
         *map(negative, cells("breakdown", "saved, with overheads", ["CG", "N-body"])),
     ],
-    "Each page says": [given("4", "5")],
+    "`script/bench placement` places": PLACEMENTS,
+    "Each page says": [
+        day("choice"),
+        note("choice", "Within # of the best candidate"),
+        note("choice", "of the best candidate in # of # cells"),
+        note("choice", "cells; the bar, # of them"),
+        day("planner"),
+        given("4", "5"),
+    ],
     "`script/bench never-slower` measures": [
-        kinds("never-slower", "scenario"),
+        kinds("never-slower", "scenario", AFTER_RACE),
         note("never-slower", "collectives, # B to # MiB"),
-        those_with("invalid", "native", pages=("never-slower",)),
+        those_with("invalid", "native", AFTER_RACE, pages=("never-slower",)),
         formula(lambda met, measured: measured - met, note("never-slower", MET)),
         note("never-slower", "* of # cells that were measured"),
         note("never-slower", "by bootstrap of the ratio of medians, lies above #."),
         note("never-slower", "From #KB on, on uneven scenarios, native takes # as long"),
         note("never-slower", "as long in the geometric mean of # cells"),
+    ],
+    "With `--adapt on`, where a trunk,": [
+        note("timeline", "worse by #"),
+        note("timeline", "at most # of knowing's time, and plans were replaced after at most"),
+        note("timeline", "of knowing's time, and plans were replaced after at most # epochs"),
+        those_with("yes", "met", pages=("timeline",)),
+        *(beginning(each, "met", "timeline") for each in ("MISSED", "nothing to gain")),
+        note("calm", "following takes # in the geometric mean of the rows"),
+        note("calm", "In all: # of * runs with an alarm"),
+        note("calm", "In all: * of # runs with an alarm"),
+        note("calm", "(wanted: at most # of *)"),
+        note("calm", "(wanted: at most * of #)"),
+        note("flapping", "recovers in turn, every # of the runtime"),
+        *(of(column("flapping", "of the better plans")) for of in (least, most)),
+        those_with("yes", "met", pages=("flapping",)),
+        note("flapping", "Met: at most #."),
+    ],
+    "With plans for a wrong": [
+        note("adapt", "what they are expected to lose is within # of the time of the calls so far"),
+        those_with("MISSED", "met", pages=("adapt",)),
+        most(column("adapt", "bar (2)", says="<= #")),
+        those_with("MISSED", "met (2)", pages=("adapt",)),
     ],
     "With Open MPI 4.1, the one": [
         note("prediction-64KB-1MB", "# of # predictions at 1MB"),
@@ -102,20 +170,24 @@ README: Claims = {
         note("prediction-64KB-1MB", "predictions at 1MB within #."),
         predictions("bytes=64000", "within 20 %=yes"),
         predictions("bytes=64000"),
-        given("64", "21"),
+        given("64"),
+        day("prediction-64KB-1MB"),
     ],
 }
 
 PAPERS: Claims = {
-    f"{paper}, {figure}": sources
-    for paper, claims in (
-        ("CMPI", CMPI),
-        ("Matsuda", MATSUDA),
-        ("HLOT", HLOT),
-        ("Bongo", BONGO),
-        ("CloudMap", CLOUDMAP),
-    )
-    for figure, sources in claims.items()
+    **IDEAS,
+    **{
+        f"{paper}, {figure}": sources
+        for paper, claims in (
+            ("CMPI", CMPI),
+            ("Matsuda", MATSUDA),
+            ("HLOT", HLOT),
+            ("Bongo", BONGO),
+            ("CloudMap", CLOUDMAP),
+        )
+        for figure, sources in claims.items()
+    },
 }
 CLAIMS = {
     "README.md": README,

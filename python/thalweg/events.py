@@ -4,7 +4,7 @@ records with events. What a killed rank left can be read, too.
 Times are nanoseconds of CLOCK_MONOTONIC, sizes bytes; docs/events-file.md describes every field.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -273,12 +273,34 @@ def read_summary(folder: Path) -> dict[str, Any]:
     path = folder / "summary.json"
     advice = f"; run with `thalweg run --trace {folder}`"
     content = parse_json(read_text(path, str(path), advice), str(path))
-    if found := shape.fault(content, _SUMMARY):
+    if found := shape.fault(content, _SUMMARY) or next(_contradictions(content), None):
         raise UserError(f"{path}: {found}, as the summary of a run has it{advice}")
     return dict(content)
 
 
+def _contradictions(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Yields what is missing in a summary, each of whose values has its shape, though other values
+    call for it."""
+    for at, race in enumerate(summary.get("races", [])):
+        name = f'"races"[{at}]'
+        if "plan" in race["seconds"] and "plan" not in race["predicted"]:
+            yield f'{name}."predicted" lacks "plan"'
+        verdicts = ((f'{name}."verdicts"[{i}]', each) for i, each in enumerate(race["verdicts"]))
+        for where, each in ((name, race), *verdicts):
+            if each["winner"] not in _CANDIDATES or each["winner"] not in each["seconds"]:
+                yield f'{where} lacks the "seconds" of its "winner"'
+    for at, change in enumerate(summary.get("changes", [])):
+        needed = "excess" if change["quantity"] == "latency" else "factor"
+        for number, cause in enumerate(change["causes"]):
+            where = f'"changes"[{at}]."causes"[{number}]'
+            if needed not in cause:
+                yield f'{where} lacks "{needed}"'
+            elif needed == "factor" and cause["factor"] <= 0:
+                yield f'{where}."factor" must be more than 0'
+
+
 _SECONDS = {"plan?": NUMBER, "native": NUMBER, "second?": NUMBER}
+_CANDIDATES = [key.removesuffix("?") for key in _SECONDS]
 _RACE = {
     "collective": str, "size": WHOLE, "band?": WHOLE, "root": WHOLE, "ranks": WHOLE,
     "leader": WHOLE, "largest?": WHOLE, "began?": str, "winner": str, "calls": WHOLE,

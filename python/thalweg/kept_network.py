@@ -4,6 +4,7 @@ Also checks, before a run and after it, whether plans could follow at all.
 """
 
 import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -168,10 +169,15 @@ def _copy(net: Network) -> Network:
 
 
 def keep_network(source: Path, summary: Mapping[str, Any] | None, output: Path) -> list[str]:
-    """Writes the network that a run ended with; returns what changed. Raises UserError."""
+    """Writes the network that a run ended with; returns what changed. Raises UserError.
+
+    A network with changes counts as measured from the next full second on: what was measured before
+    them doesn't tell whether it holds, nor does what the run itself has just added to the weather.
+    """
     net = inputs.network(source)
     lines = changed_network(net, changes.of(summary))
     if lines:
+        net.measured_at = weather.timestamp(time.time() + 1)
         net.measured_with = f"{net.measured_with}; a run found: {', '.join(lines)}"
     with writing(f"network {output}", "name another file"):
         networks.write(net, output)

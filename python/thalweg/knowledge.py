@@ -48,6 +48,7 @@ QUICKLY = ", quickly"
 MOST_WHOLE = 8192
 """Most hosts of a network that has values of all pairs: most_hosts_in_matrices of
 src/network/host_classes.hpp. Of larger ones the part of the listed hosts is verified."""
+UNKNOWN_TIME = "an unknown time"
 INSTEAD = "`--verify off` takes it as it is, `thalweg probe` measures anew"
 PLANNING_ANEW = f"planning for what the hosts have: {INSTEAD}"
 
@@ -86,6 +87,18 @@ def network(hosts: Sequence[Host], launcher: Launcher, caution: Caution = USUAL)
 def is_known(hosts: Sequence[Host]) -> bool:
     """Whether the cache has the network of these hosts."""
     return _in_cache(hosts).is_file()
+
+
+def kept(hosts: Sequence[Host]) -> Network | None:
+    """Returns the network of these hosts as the cache has it, and says which file that is; None if
+    it has none. Raises UserError if the file can't be read as a network."""
+    path = _in_cache(hosts)
+    if not path.is_file():
+        return None
+    paths.mark_used(path)
+    net = inputs.network(path)
+    console.note(f"using the network measured at {net.measured_at or UNKNOWN_TIME} ({path})")
+    return net
 
 
 def _in_cache(hosts: Sequence[Host]) -> Path:
@@ -139,7 +152,7 @@ def _verified(
     wanted = [] if caution.verify == "off" else verification.to_sample(net, caution)
     if not alone and (wanted or launcher.flavour not in net.message_costs):
         raise _MustMeasureError
-    when = net.measured_at or "an unknown time"
+    when = net.measured_at or UNKNOWN_TIME
     if launcher.flavour not in net.message_costs:
         console.note(f"adding {launcher.name} to the network measured at {when} ({path})")
         probe.run(hosts, path, launcher, base=path)
@@ -355,7 +368,7 @@ def _calibrate(
 ) -> None:
     """Writes the network with what was found, and says what differs."""
     result, lines = drift.calibrated(net, found, caution.threshold)
-    result.measured_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    result.measured_at = weather.timestamp(time.time())
     with writing(f"network {path}", paths.ANOTHER_CACHE):
         path.parent.mkdir(parents=True, exist_ok=True)
         networks.write(result, path)

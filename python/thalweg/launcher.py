@@ -230,6 +230,18 @@ def find(flavour: str, libmpi: Path | None = None) -> Launcher:
     )
 
 
+def other_on_path(form: str) -> Launcher | None:
+    """Returns the launcher on the PATH of the MPI library that a form of launch_files.FORMS is for,
+    if it takes placements in another form. None for forms of batch systems."""
+    flavour = "mpich" if form == "intel" else form.removesuffix("-4")
+    if flavour not in FLAVOURS:
+        return None
+    with contextlib.suppress(UserError):  # There is none: the placement is for another machine.
+        found = find(flavour)
+        return found if found.form != form else None
+    return None
+
+
 def default() -> Launcher:
     """Returns the launcher that the user's `mpirun` or `mpiexec` is, or any installed one.
 

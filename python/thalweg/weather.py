@@ -46,6 +46,8 @@ AHEAD = 60.0
 more: what is known then isn't known to be old."""
 LATEST = 253_402_300_800.0
 """The first time whose year has five digits, in seconds since 1970: no calendar has it."""
+LEAST, MOST = 1e-30, 1e30
+"""The least and the greatest value that is taken for one: others' ratios would overflow."""
 _noted: set[Path] = set()
 """The files with which something is wrong, as was said."""
 FEWEST = 20
@@ -422,13 +424,19 @@ def _host(names: Sequence[str], value: Any) -> str:
 
 def _positive(value: Any) -> float:
     number = float(value)
-    if not (number > 0 and math.isfinite(number)):
+    if not LEAST <= number <= MOST:
         raise ValueError("not a quantity")
     return number
 
 
 def _limit(value: Any) -> float:
     return math.inf if value is None else _positive(value)
+
+
+def timestamp(at: float) -> str:
+    """Returns a time in seconds since 1970 as a network file's `measured_at`: in UTC, to the second
+    that it is in."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
 
 
 def seconds(at: str, otherwise: Callable[[], float] = time.time) -> float:

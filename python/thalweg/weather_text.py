@@ -12,6 +12,7 @@ from thalweg import units
 from thalweg.drawing import LETTER, escape, svg, text
 from thalweg.errors import UserError
 from thalweg.network import Network
+from thalweg.printable import plural
 from thalweg.weather import History, Quantity
 from thalweg.weather_findings import FLAT, JointChange, Line, changed, joint, repeated
 from thalweg.weather_hours import Slowest, slowest_hosts, spans
@@ -57,22 +58,21 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(BARS[round((value - low) / (high - low) * (len(BARS) - 1))] for value in groups)
 
 
-_BEGIN = "`thalweg probe` or a run begins it"
-
 # Text --------------------------------------------------------------------------------------------
 
 
 def parts(history: History, found: Sequence[Line], net: Network | None = None) -> list[Any]:
     """Returns what the command prints. `net` declares trunks and sites, if it is given."""
     if not history.entries:
-        return [f"{_hosts(history.hosts)}: nothing is known; {_BEGIN}"]
+        advice = _how_it_begins(history.hosts)
+        return [f"{hosts_text(history.hosts)}: nothing is known; {advice}"]
     count = defaultdict[str, int](int)
     for entry in history.entries:
         count[entry.source] += 1
     sources = ", ".join(f"{number} by {source}" for source, number in sorted(count.items()))
     first, last = history.entries[0].at, history.entries[-1].at
     result: list[Any] = [
-        f"{_hosts(history.hosts)}: {len(history.entries)} entries ({sources}), "
+        f"{hosts_text(history.hosts)}: {len(history.entries)} entries ({sources}), "
         f"{time_text(first)} to {time_text(last)}",
         "",
     ]
@@ -150,8 +150,16 @@ def _range(values: Sequence[float]) -> str:
     return " to ".join(units.factor_to_text(value) for value in (values[0], values[-1]))
 
 
-def _hosts(names: Sequence[str]) -> str:
-    return f"{len(names)} hosts ({', '.join(names[:4])}{', …' if len(names) > 4 else ''})"
+def hosts_text(names: Sequence[str]) -> str:
+    """Prints how many hosts there are, and the names of the first ones."""
+    shown = f"{', '.join(names[:4])}{', …' if len(names) > 4 else ''}"
+    return f"{plural(len(names), 'host')} ({shown})"
+
+
+def _how_it_begins(names: Sequence[str]) -> str:
+    if len(names) < 2:
+        return "one host alone has no network"
+    return "`thalweg probe` or a run begins it"
 
 
 def time_text(at: float) -> str:
@@ -214,7 +222,8 @@ def picture(history: History, found: Sequence[Line]) -> str:
     Raises UserError if there are none.
     """
     if not found:
-        raise UserError(f"{_hosts(history.hosts)}: there is no weather to draw yet; {_BEGIN}")
+        advice = _how_it_begins(history.hosts)
+        raise UserError(f"{hosts_text(history.hosts)}: there is no weather to draw yet; {advice}")
     shown = _most_varied(found)
     begin = min(line.series.times[0] for line in shown)
     end = max(line.series.times[-1] for line in shown)
@@ -224,7 +233,7 @@ def picture(history: History, found: Sequence[Line]) -> str:
     def x(at: float) -> float:
         return left + (at - begin) / span * _WIDTH
 
-    title = f"Weather of {_hosts(history.hosts)}, {time_text(begin)} to {time_text(end)} UTC"
+    title = f"Weather of {hosts_text(history.hosts)}, {time_text(begin)} to {time_text(end)} UTC"
     drawn = [text(4, 14, title)]
     for number, line in enumerate(shown):
         drawn += _row(line, 26 + number * (_HEIGHT + 6), left, x)

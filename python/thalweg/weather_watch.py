@@ -11,6 +11,7 @@ from thalweg.network import Network
 
 Pairs = Sequence[tuple[int, int]]
 
+ALONE = "there is only one host: nothing to sample; name several with -H, or a network file"
 LONGEST_PAUSE = 86_400 * 365.0
 """Seconds; a share that allows less than one sample a year asks for more than clocks can wait."""
 FAILED = 3.0
@@ -48,7 +49,7 @@ def watch(
     listed = {} if file else dict(zip(inputs.own_names(net, hosts), hosts, strict=True))
     pairs = _pairs(net)
     if not pairs:
-        raise UserError("there is only one host: nothing to sample")
+        raise UserError(ALONE)
     pace = _Pace(net, pairs, every * share)
     done = succeeded = 0
     while times is None or done < times:
@@ -66,6 +67,8 @@ def _cached(hosts: Sequence[str]) -> Path:
     """Returns the file of the hosts' network in the cache. Raises UserError if there is none."""
     path = paths.network(host_names.own(hosts))
     if not path.is_file():
+        if len({*hosts}) < 2:
+            raise UserError(ALONE)
         raise UserError(
             f"the network of {', '.join(sorted(hosts)[:4])} isn't known; name its file, or run a "
             "program on these hosts first"

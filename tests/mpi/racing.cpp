@@ -1,9 +1,10 @@
 // Collectives of a few shapes on communicators that come and go, often enough that plans and native
-// race: racing SEED CALLS [threads]
+// race: racing SEED CALLS [threads|lasting]
 // Ranks come late now and then, or run ahead where a collective lets them. With "threads" several
-// threads do so at once, each on communicators of its own. With CALLS 0 there are allreduces, and
-// then a few calls with counts, on a copy of MPI_COMM_WORLD alone. Exits with 1 if a result is
-// wrong.
+// threads do so at once, each on communicators of its own. With "lasting" one more communicator
+// stays, and ranks come late more often, so that there is time to replace its plans. With CALLS 0
+// there are allreduces, and then a few calls with counts, on a copy of MPI_COMM_WORLD alone. Exits
+// with 1 if a result is wrong.
 #include "check.hpp"
 #include "random_draws.hpp"
 
@@ -30,7 +31,9 @@ constexpr int collectives = 12;
 /// One communicator and the shapes that are called on it.
 class Series {
 public:
-  explicit Series(MPI_Comm world) { MPI_Comm_dup(world, &_comm); }
+  explicit Series(MPI_Comm world, std::vector<Shape> shapes = {}) : _shapes(std::move(shapes)) {
+    MPI_Comm_dup(world, &_comm);
+  }
   Series(Random& shared, MPI_Comm world) {
     if (pick(shared, 3) > 0) {
       MPI_Comm_dup(world, &_comm);
@@ -156,15 +159,17 @@ private:
 /// The calls of one thread, on communicators that no other thread uses.
 class Sequence {
 public:
-  Sequence(std::uint64_t seed, MPI_Comm world)
+  Sequence(std::uint64_t seed, MPI_Comm world, bool lasts)
       : _world(world), _shared(seed),
-        _own(seed * 1000 + static_cast<std::uint64_t>(rank_of(world))) {
+        _own(seed * 1000 + static_cast<std::uint64_t>(rank_of(world))), _lasting(lasts ? 1 : 0) {
+    if (lasts) _series.emplace_back(_world, lasting_shapes());
     for (int i = 0; i < 3; ++i)
       _series.emplace_back(_shared, _world);
   }
   /// Makes a communicator, and frees one. No other thread may call MPI.
   void change() {
-    const auto at = static_cast<std::size_t>(pick(_shared, std::ssize(_series)));
+    const auto at =
+        static_cast<std::size_t>(_lasting + pick(_shared, std::ssize(_series) - _lasting));
     _series.emplace_back(_shared, _world);
     std::vector<Series> kept;
     for (std::size_t i = 0; i < _series.size(); ++i)
@@ -173,25 +178,34 @@ public:
   }
   void next() {
     if (pick(_shared, 8) == 0) _at = static_cast<std::size_t>(pick(_shared, std::ssize(_series)));
-    if (pick(_own, 400) == 0)
+    if (pick(_own, _lasting > 0 ? 40 : 400) == 0)
       std::this_thread::sleep_for(std::chrono::microseconds(pick(_own, 3000)));
     _series[_at].call(_shared);
   }
 
 private:
+  /// Shapes large enough that a plan for a slow port isn't one for a fast one.
+  static std::vector<Shape> lasting_shapes() {
+    constexpr int bcast = 0, allreduce = 6, allgather = 7;
+    return {{.collective = allreduce, .count = 20'000},
+            {.collective = bcast, .count = 20'000},
+            {.collective = allgather, .count = 4000}};
+  }
+
   MPI_Comm _world;
   Random _shared, _own;
+  std::ptrdiff_t _lasting; ///< the first so many communicators are never freed
   std::vector<Series> _series;
   std::size_t _at = 0;
 };
 
-void run(std::uint64_t seed, int calls, std::size_t threads) {
+void run(std::uint64_t seed, int calls, std::size_t threads, bool lasts) {
   constexpr int batch = 500;
   std::vector<MPI_Comm> worlds(threads, MPI_COMM_NULL);
   std::vector<Sequence> sequences;
   for (std::size_t i = 0; i < threads; ++i) {
     MPI_Comm_dup(MPI_COMM_WORLD, &worlds[i]);
-    sequences.emplace_back(seed * 10 + i, worlds[i]);
+    sequences.emplace_back(seed * 10 + i, worlds[i], lasts);
   }
   for (int done = 0; done < calls; done += batch) {
     context = "seed " + std::to_string(seed) + " call " + std::to_string(done);
@@ -230,18 +244,19 @@ void call_on_copy() {
 
 int main(int argc, char** argv) {
   using namespace thalweg::test;
-  const bool threads = argc > 3 && std::string(argv[3]) == "threads";
+  const std::string mode = argc > 3 ? argv[3] : "";
+  const bool threads = mode == "threads";
   const int wanted = threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
   int level = 0;
   MPI_Init_thread(&argc, &argv, wanted, &level);
   if (argc < 3 || level < wanted) {
     std::fprintf(stderr, "%s\n",
-                 argc < 3 ? "usage: racing SEED CALLS [threads]"
+                 argc < 3 ? "usage: racing SEED CALLS [threads|lasting]"
                           : "this MPI library gives no MPI_THREAD_MULTIPLE");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   if (const int calls = std::atoi(argv[2]))
-    run(std::strtoull(argv[1], nullptr, 10), calls, threads ? 3 : 1);
+    run(std::strtoull(argv[1], nullptr, 10), calls, threads ? 3 : 1, mode == "lasting");
   else
     call_on_copy();
   MPI_Finalize();

@@ -1,6 +1,9 @@
-"""Runs racing.cpp with plans that race: racing.py FLAVOUR BUILD_FOLDER RANKS SEED CALLS [threads].
+"""Runs racing.cpp with plans that race:
+racing.py FLAVOUR BUILD_FOLDER RANKS SEED CALLS [threads|lasting].
 
-Ranks record what they do, so that clocks are compared and rooted collectives race, too.
+Ranks record what they do, so that clocks are compared and rooted collectives race, too. With
+"lasting" their plans are for a wrong network, which they follow; it prints how often they tried to
+change plans, and how often others came into force.
 """
 
 import sys
@@ -9,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
 
-from behaviour import Case, races, said
+from behaviour import Case, adapts, races, said
 
 from thalweg import record
 
@@ -42,13 +45,20 @@ def recall_on_copy(case: Case) -> None:
 
 def main() -> int:
     flavour, build_folder, ranks, *arguments = sys.argv[1:]
+    lasting = arguments[2:] == ["lasting"]
     with tempfile.TemporaryDirectory() as folder:
         case = Case(flavour, Path(build_folder), Path(folder))
-        settings = races(case, int(ranks)) | {"THALWEG_RECORD": str(Path(folder) / "record")}
+        plans = (adapts if lasting else races)(case, int(ranks))
+        settings = plans | {"THALWEG_RECORD": str(Path(folder) / "record")}
         program = [str(case.program(f"racing_{flavour}")), *arguments]
         stderr, summary = case.run(program, settings, ranks=int(ranks))
         assert said(stderr) == [], stderr
         assert summary["races"], summary
+        if lasting:
+            changes = summary.get("changes", [])
+            adopted = sum(change["adopted"] > 0 for change in changes)
+            print(f"attempts {len(changes)} adopted {adopted}")
+            return 0
     if ranks != "3":
         return 0
     with tempfile.TemporaryDirectory() as folder:

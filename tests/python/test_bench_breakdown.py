@@ -2,14 +2,16 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bench import breakdown, campaign, nbody, program
 from bench.builds import Build
-from bench.page import Page, read_parts, write_parts
+from bench.page import Page, Part, read_parts, write_parts
 from bench.program import Program, Result
 from bench.report import Figure, Table
+from bench.session import Planned
 from bench.settings import Settings
 
 
@@ -24,6 +26,16 @@ def result(each: Program, build: str = "mpich-4.0") -> Result:
     """40 s natively and 25 s with Thalweg, 5 s of them computation; 3 s to probe and plan."""
     both = {"native": runs(40, 5, each.rounds), "thalweg": runs(25, 5, each.rounds)}
     return Result("cloud", build, 0.1, 3.0, both)
+
+
+def with_cmpi(each: Program) -> Part:
+    """The same with CMPI, which takes 30 s; 2 of the 3 s are the probe's."""
+    of = result(each)
+    runs_of_cmpi = {"cmpi": runs(30, 5, each.rounds)}
+    whole = Result(of.scenario, of.build, of.bound, of.overhead, {**of.runs, **runs_of_cmpi}, 2.0)
+    facts = {"bound": of.bound, "overhead": of.overhead, "probe": whole.probe}
+    labels = breakdown.labels(of.scenario, of.build, each)
+    return Part(labels, facts, breakdown.samples(whole), "2026-11-28", "abc")
 
 
 def page() -> Page:
@@ -68,6 +80,64 @@ def test_gains_are_beside_the_papers() -> None:
     # 1 - 25 / 40, and 1 - 28 / 40 with the overheads.
     assert {tuple(row[-3:-1]) for row in rows.rows} == {("37.5 %", "30.0 %")}
     assert [row[-1] for row in rows.rows[::2]] == ["41.6 %", "41.6 %", "14.3 %"]
+    # These parts are of before CMPI was run.
+    assert {tuple(row[6:9]) for row in rows.rows} == {("-", "-", "-")}
+    assert rows.notes[-1].endswith("holds. CMPI itself isn't measured yet.")
+
+
+def test_cmpi_s_trees_pay_for_the_probe_alone() -> None:
+    gains, figure, table = breakdown.contents([with_cmpi(program.cg(25_600))])
+    assert isinstance(gains, Table) and isinstance(figure, Figure) and isinstance(table, Table)
+    # 1 - 30 / 40, and 1 - 32 / 40 with the probe; 10 of 35 s of communication are left out.
+    assert gains.rows[0][6:9] == ["30.0 s", "25.0 %", "20.0 %"]
+    assert "CMPI saves 25.0 % of the native time, 20.0 % with overheads" in gains.notes[-1]
+    assert gains.notes[-1].endswith("41.6 %: holds, with less of a gain.")
+    assert [row[4] for row in table.rows] == ["native", "CMPI", "Thalweg"]
+    assert table.rows[1][-2:] == ["2.00 s", "28.6 %"]
+    assert "<title>CMPI\nmpich-4.0, communication: 25</title>" in figure.svg
+
+
+def test_cmpi_s_trees_are_forced_and_nothing_else_is_planned() -> None:
+    assert breakdown.as_printed() == (
+        "bcast=hierarchical:adjust=printed;reduce=hierarchical:adjust=printed;"
+        "gather=distance-tree:adjust=printed;allreduce=native"
+    )
+
+
+def test_variants_that_are_forced_run_in_turn_with_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ran: list[tuple[bool, str]] = []
+
+    def execute(
+        _session: Any,
+        _build: Build,
+        of: Program,
+        _compute: float = 0.0,
+        planned: Planned | None = None,
+        force: str = "",
+    ) -> dict[str, float]:
+        ran.append((planned is not None, force))
+        return {"total": 9.0, "computation": 1.0, of.rounds: 4}
+
+    class Session:
+        name = "cloud"
+
+        def bound(self, *_of: object) -> float:
+            return 0.1
+
+    monkeypatch.setattr(program, "execute", execute)
+    session: Any = Session()
+    build, planned = Build("mpich-4.0", "mpich", Path()), Planned(Path(), Path(), 2.0, 1.0)
+    found = program.measure(
+        session, build, program.cg(25_600), planned, 2, forced={"cmpi": "bcast=flat"}
+    )
+    turn = [(False, ""), (True, ""), (True, "bcast=flat")]
+    assert ran == [(False, ""), *turn, *turn]
+    assert {variant: len(runs) for variant, runs in found.runs.items()} == {
+        "native": 2, "thalweg": 2, "cmpi": 2,
+    }  # fmt: skip
+    assert (found.overhead, found.probe) == (3.0, 2.0)
 
 
 def test_figures_have_a_panel_per_size_and_bars_per_build() -> None:
@@ -81,7 +151,7 @@ def test_a_result_survives_its_raw_file() -> None:
     parts = page().parts
     read = read_parts(json.loads(json.dumps(write_parts(parts))))
     for before, after in zip(parts, read, strict=True):
-        for variant in breakdown.variants:
+        for variant in breakdown.measured(breakdown.result_of(before)):
             expected = breakdown.split(breakdown.result_of(before), variant)
             assert breakdown.split(breakdown.result_of(after), variant) == expected
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import random
+import re
 from dataclasses import asdict
 
 import pytest
@@ -10,6 +11,7 @@ from bench import cmpi, cmpi_collectives, cmpi_gains, cmpi_page, networks
 from bench.cmpi import Setup
 from bench.cmpi_collectives import Cmpi, Costs, Shape
 from bench.cmpi_gains import Times
+from bench.cmpi_page import Cloud, Spread
 from bench.page import Part
 from thalweg import network, planner
 from thalweg.algorithms import Problem, Skeleton, find
@@ -156,6 +158,53 @@ def test_gains_are_held_against_the_papers_course_over_sizes() -> None:
     assert said(block=[0.9, 0.8, 0.7]).endswith("this holds.")
     other_sweep = [times("block", "bcast", 0.5, sweep="k")]
     assert "5.2" not in cmpi_gains.together(other_sweep).notes[-1]
+
+
+def test_each_collective_is_held_against_its_average_gain() -> None:
+    gained, lost = times("block", "bcast", 0.5), times("block", "reduce", 1.5)
+    both = cmpi_gains.on_average([gained, lost, times("random", "reduce", 0.9)])
+    assert both.endswith("here all do but reduce in blocks: does not hold.")
+    assert cmpi_gains.on_average([gained]).endswith("here all do but none: holds.")
+    assert both in cmpi_gains.beside_paper([gained, lost, times("random", "reduce", 0.9)]).notes
+
+
+def test_distributions_are_held_against_figures_7_and_8() -> None:
+    def clouds(*ours: float) -> list[Times]:
+        return [
+            dataclasses.replace(times("block", "bcast", 1.0), mpich=theirs, cmpi=each)
+            for theirs, each in zip((1.0, 2.0, 3.0), ours, strict=True)
+        ]
+
+    wanted = "faster on most networks for {}; the middle 80 % of its times lie closer together for "
+    one, none = "bcast in blocks", "none"
+    faster_and_steadier = cmpi_page.over_networks(clouds(0.5, 0.6, 0.7))
+    assert wanted.format(one) + f"{one}: holds." in faster_and_steadier
+    assert wanted.format(one) + f"{none}: does not" in cmpi_page.over_networks(clouds(0, 1, 2.9))
+    assert wanted.format(none) + f"{one}: does not" in cmpi_page.over_networks(clouds(4, 4, 4))
+
+    def ranks(*widths: float) -> list[Spread]:
+        theirs = {"10": 1.0, "90": 2.0}
+        return [
+            Spread(placement, 1, theirs, {"10": 0.0, "90": width})
+            for placement, width in zip(("block", "round robin", "random"), widths, strict=True)
+        ]
+
+    said = cmpi_page.over_ranks(ranks(0.9, 1.1, 1.1))
+    assert said.endswith("with ranks in blocks: does not hold.")
+    assert cmpi_page.over_ranks(ranks(0.9, 0.8, 0.7)).endswith("at random: holds.")
+
+
+@pytest.mark.parametrize(
+    ("groups", "verdict"),
+    [
+        ([[1] * 64, [4, 4, 5], [2], [1]], "4 to 4 levels on 64 hosts, .* of 4 to 5, .*: holds"),
+        ([[1] * 64, [4, 9], [2], [1]], "of 4 to 9, .*: does not hold"),
+        ([[1] * 64, [64]], "2 to 2 levels .*: does not hold"),
+    ],
+)
+def test_hierarchies_are_held_against_figure_5(groups: list[list[int]], verdict: str) -> None:
+    cloud = Cloud("drawn", "linear", 64, 0.5, 0.2, groups, [1.0] * 21, [1.0] * 21)
+    assert re.search(f"{verdict}\\.$", cmpi_page.hierarchies([cloud]))
 
 
 def test_gains_are_over_the_rival_named() -> None:

@@ -27,6 +27,7 @@ def said(*arguments: str) -> str:
         (["headline", "--size", "1MB"], "No such option: --size"),
         (["wan", "--scenario", "cloud"], "no scenario cloud here; choose one of wan-2x16, sw"),
         (["breakdown", "--program", "pi"], "no program pi here; choose one of cg, nbody"),
+        (["never-slower", "--plans", "fast"], "no plans fast here; choose one of thorough, quick"),
         (["cells", "--build", "lam-7"], "no MPI build lam-7 here"),
         (["all", "--scenario", "nowhere"], "no scenario nowhere here"),
     ],

@@ -6,12 +6,16 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from bench import cloudmap, days, drift, networks
+from bench import cloudmap, cloudmap_drawings, days, drift, networks
 from bench.cloudmap import Case
 from bench.days import Hour
 from bench.drift import Drift
 from bench.page import Part
-from bench.report import Table
+from bench.report import Figure, Table
+from thalweg import mapping
+from thalweg.collective import Kind
+from thalweg.mapping import Call
+from thalweg.matrices import Program
 from thalweg.network import validate
 
 NET = networks.cloud(random.Random(1), 8)
@@ -87,3 +91,40 @@ def test_statements_are_judged_by_both_figures() -> None:
     assert most.startswith("Figure 11b beside 9") and most.endswith("so it holds.")
     cases = [Case("wavefront", 0, 0.0, {"interleave": 4.0, "thalweg": 2.0})]
     assert cloudmap.faster(cases, "thalweg") == [2.0]
+
+
+def test_pairs_are_drawn_over_days_and_as_boxes() -> None:
+    lines, boxes = cloudmap_drawings.days_drawn(NET)
+    first, second = (NET.hosts[at].name for at in (0, 1))
+    for name in cloudmap_drawings.quantities:
+        assert name in lines.svg and name in boxes.svg
+    assert f"{first} to {second}" in lines.svg
+    assert all(host.name in boxes.svg for host in NET.hosts[1:])
+    assert "drift is drawn" in lines.notes[0]
+    hours = list(drift.jumps.networks(NET, 1))
+    varies = cloudmap_drawings.most_over_least(hours)
+    assert len(varies) == 8 * 7 and min(varies) >= 1
+    latencies = [value for _, value in cloudmap_drawings.values(hours, "latency (us)", 1)]
+    assert len(latencies) == drift.hours
+    assert varies[0] == pytest.approx(max(latencies) / min(latencies))
+
+
+def test_a_box_is_a_stack_up_to_each_quartile() -> None:
+    found = cloudmap_drawings.box([1.0, 2.0, 4.0, 7.0, 11.0])
+    assert list(found.values()) == [1.0, 1.0, 2.0, 3.0, 4.0]
+
+
+def test_alltoalls_go_between_all_ranks_and_recorded_matrices_are_drawn() -> None:
+    few = mapping.communication(4, [0, 1], [1, 0], [3, 3], [30, 30])
+    calls = [Call(Kind.alltoall, 16, 2.0), Call(Kind.allreduce, 8, 5.0)]
+    pairs = list(cloudmap.pairs_of(Program(few, calls)))
+    assert pairs[:2] == [(0, 1, 30.0), (1, 0, 30.0)]
+    assert len(pairs) == 2 + 4 * 3 and {nbytes for *_, nbytes in pairs[2:]} == {32.0}
+    samples = [
+        {"pattern": name, "sender": sender, "receiver": receiver, "bytes": nbytes}
+        for name, of in (("ft 64", pairs[2:]), ("bt 32", pairs[:2]))
+        for sender, receiver, nbytes in of
+    ]
+    (figure,) = cloudmap.contents([Part({"figure": "4"}, {"ranks": 4}, samples, "", "")])
+    assert isinstance(figure, Figure)
+    assert "Heterogeneity of bytes: ft 64 0.00, bt 32 2.24." in figure.notes[0]

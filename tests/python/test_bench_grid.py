@@ -1,5 +1,7 @@
 """HLOT's testbed: its parts of the scenario `grid`, and the page from few samples."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -58,3 +60,48 @@ def test_gains_are_of_means() -> None:
     assert isinstance(drawing, Figure)
     assert "mpich-g2: 2" in drawing.svg
     assert table.rows == [["2", "3", "2B", "1.00 s", "100 %", "100 %", "500 ms", "100 %"]]
+
+
+def single_runs(theirs: float) -> Part:
+    samples = [
+        {"hlot": ours, "mpich-g2": theirs * ours, "magpie": 2.0, "Thalweg": 0.5}
+        for ours in (1.0, 1.01, 1.02)
+    ]
+    return Part({"figure": "5"}, {}, samples, "2026-11-28", "0" * 40)
+
+
+def test_single_runs_are_held_against_the_paper() -> None:
+    def said(theirs: float) -> list[str]:
+        return grid.contents([single_runs(theirs)])[0].notes[-2:]
+
+    faster, apart = said(1.5)
+    assert "in 100 % of the runs, by 50 % on average" in faster
+    assert faster.endswith("around 160 %: holds, with less of a gain.")
+    assert apart.endswith("do not overlap, where the paper's are apart: holds.")
+    slower, meet = said(0.999)
+    assert "in 0 % of the runs" in slower and "does not hold" in slower
+    assert meet.endswith("meet, where the paper's are apart: does not hold.")
+
+
+@pytest.mark.parametrize(
+    ("gains", "verdict"),
+    [
+        ((0.1, 0.1, 0.4), "10 %, 10 %, 40 %; it falls in 0 of 2 steps, .*: holds"),
+        ((0.3, 0.1, 0.4), "falls in 1 of 2 steps, .*: holds as a whole, not at each step"),
+        ((0.3, 0.1, 0.0), "falls in 2 of 2 steps, .*: does not hold"),
+    ],
+)
+def test_gains_grow_or_do_not(gains: tuple[float, ...], verdict: str) -> None:
+    parts = [
+        Part(
+            {"figure": "7", "clusters": 8, "size": size},
+            {},
+            [{"root": 0, "hlot": 1.0, "mpich-g2": 1 + gain, "magpie": 2.0, "Thalweg": 0.5}],
+            "2026-11-28",
+            "0" * 40,
+        )
+        for size, gain in zip((2, 1_000, 8_000), gains, strict=True)
+    ]
+    (said,) = grid.growth(parts, "7", "size")
+    assert said.startswith("Figure 7: from 2 to 8,000 bytes the gain is ")
+    assert re.search(f"{verdict}\\.$", said)

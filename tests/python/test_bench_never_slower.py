@@ -64,7 +64,7 @@ def _sample(cell: Cell, repetition: int, time: float) -> Sample:
 
 def test_a_cell_is_slower_only_beyond_the_bar() -> None:
     parts = [part("bcast", 8, each) for each in (0.5, 1.02, 1.2)]
-    (table,) = never_slower.contents(parts)
+    (table,) = never_slower.contents[never_slower.thorough](parts)
     assert [row[-1] for row in table.rows] == ["yes", "yes", "MISSED"]
     assert "so in 2 of 3 cells" in table.notes[1]
     assert len(table.notes) == 2, "small messages have no bar of their own"
@@ -75,14 +75,22 @@ def test_gains_are_of_large_messages_on_uneven_scenarios() -> None:
         part("bcast", 100_000, 0.5), part("reduce", 100_000, 0.125),
         part("bcast", 100_000, 0.01, uneven=False), part("barrier", 100_000, 0.01),
     ]  # fmt: skip
-    (table,) = never_slower.contents(parts)
+    (table,) = never_slower.contents[never_slower.thorough](parts)
     assert "native takes 4.00x as long in the geometric mean of 2 cells" in table.notes[2]
     assert table.notes[2].endswith("met.")
+
+
+def test_plans_of_a_first_start_have_a_page_of_their_own() -> None:
+    assert len({each.name for each in never_slower.subjects.values()}) == 2
+    first = [part("bcast", 100_000, each) for each in (0.8, 1.2)]
+    (table,) = never_slower.contents[never_slower.quick](first)
+    assert [row[-1] for row in table.rows] == ["yes", "MISSED"]
+    assert "1 of 2 cells meet it" in table.notes[0]
 
 
 def test_cells_without_enough_valid_samples_say_why() -> None:
     failed = part("bcast", 8, 0.5)
     failed.facts["failed_launches"].append("it took too long")
     failed = Part(failed.labels, failed.facts, [], failed.date, failed.commit)
-    (table,) = never_slower.contents([failed])
+    (table,) = never_slower.contents[never_slower.thorough]([failed])
     assert table.rows[0][-1] == "it took too long"

@@ -8,7 +8,19 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from bench import cloudmap, cmpi, days, grid, machine, papers, placement, report, trees, wan
+from bench import (
+    cloudmap,
+    cmpi,
+    days,
+    grid,
+    machine,
+    papers,
+    placement,
+    placement_smpi,
+    report,
+    trees,
+    wan,
+)
 from bench.commands import commands
 from bench.settings import Settings
 from thalweg import cli
@@ -78,7 +90,7 @@ def test_each_row_names_the_commands_of_its_pages() -> None:
 
 
 def test_makers_are_those_of_their_pages() -> None:
-    simulated = (cmpi, trees, grid, placement, days, cloudmap)
+    simulated = (cmpi, trees, grid, placement, placement_smpi, days, cloudmap)
     subjects = [each.subject for each in simulated] + [wan.in_simulator]
     for subject in subjects:
         maker = papers.makers[subject.name]
@@ -134,7 +146,7 @@ def test_what_is_missing_is_made_and_the_lab_only_if_asked_for(
     write(results, "trees")
     write(results, "wan")
     assert made(monkeypatch, Settings([])) == [
-        "cmpi", "days", "wan-simulated", "grid", "cloudmap", "placement",
+        "cmpi", "days", "wan-simulated", "grid", "cloudmap", "placement-smpi", "placement",
     ]  # fmt: skip
     assert made(monkeypatch, Settings([], papers=["Matsuda"], lab=True)) == ["wan-simulated"]
     assert made(monkeypatch, Settings([], papers=["CMPI"], lab=True)) == [

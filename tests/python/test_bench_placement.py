@@ -1,12 +1,21 @@
 """The patterns, networks and optima of the page of placements."""
 
+from dataclasses import asdict
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from bench import kahip, placement_cases
+from bench import builds, kahip, placement, placement_cases, recording
+from bench.page import Page, Part
+from bench.placement import Case, Size
 from bench.placement_cases import matrix, network, patterns
 from bench.placement_optimum import all_placements, costs_of, optimum
+from bench.placement_programs import Kernel
+from bench.settings import Settings
 from thalweg import mapping
+
+MADE_FOR = recording.build_among(builds.available())
 
 
 @pytest.mark.parametrize("pattern", patterns)
@@ -54,3 +63,49 @@ def test_kahip_is_made_to_fit_the_slots_of_another_placement(seed: int) -> None:
     # Neighbours in a grid share hosts.
     assert mapping.traffic_of(net, program, found).inter_host < usual.traffic.inter_host
     assert kahip.place(net, program, [0] * 20 + [1] * 4) is None
+
+
+def test_recorded_programs_have_a_table_of_their_own() -> None:
+    drawn = Case(64, 8, "random", "uneven-8-1", 1e-3, {"thalweg": 1.0, "scotch": 2.0, "block": 4.0})
+    found = Case(64, 8, "bt 32", "uneven-8-1", 1e-3, {"thalweg": 3.0, "scotch": 4.0, "block": 3.0})
+    labels = placement.labels_of(Size(64, 8, 8, 1), Kernel("bt", 32, 1))
+    parts = [
+        Part({"ranks": 64, "hosts": 8}, {}, [asdict(drawn)], "", ""),
+        Part(labels, {}, [asdict(found)], "", ""),
+    ]
+    by_size, *_, recorded = placement.contents(parts)
+    assert by_size.rows[0][:6] == ["64", "8", "1", "0.50x", "0.50x", "0.25x"]
+    assert recorded.title == "Recorded matrices"
+    assert recorded.rows[0][:8] == ["bt 32", "64", "8", "1", "0.75x", "0.75x", "1.00x", "1.00x"]
+    assert recorded.rows[0][-1] == "5.00 ms, met" and recorded.rows[1][0] == "all"
+    assert all("bt 32" not in row for table in placement.contents(parts)[:-1] for row in table.rows)
+
+
+def test_each_recorded_size_is_one_of_the_drawn_ones() -> None:
+    assert set(placement.recorded) <= {size.ranks for size in placement.sizes}
+    for kernels in placement.recorded.values():
+        assert [each.name for each in kernels] == ["lu", "bt", "cg", "mg"]
+
+
+@pytest.mark.skipif(not MADE_FOR, reason="Open MPI isn't installed")
+def test_a_recorded_program_is_a_part(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert MADE_FOR
+    monkeypatch.setattr(placement, "sizes", (Size(8, 4, 2, 8),))
+    monkeypatch.setattr(placement, "recorded", {8: (Kernel("mg", 4, 1),)})
+    settings = Settings([MADE_FOR], save=False, networks=2, anew=True)
+    page = Page(settings, placement.subject, placement.contents)
+    placement.add_recorded(page, settings)
+    (part,) = page.parts
+    assert part.labels == {"ranks": 8, "hosts": 4, "recorded": "mg 4"}
+    assert [case["network"] for case in part.samples] == [
+        network(seed, 4)[0] for seed in (settings.seed, settings.seed + 1)
+    ]
+    for case in part.samples:
+        assert 0 < case["costs"]["thalweg"] <= case["costs"]["block"]
+
+
+def test_without_a_library_nothing_is_recorded() -> None:
+    settings = Settings([], save=False, anew=True)
+    page = Page(settings, placement.subject, placement.contents)
+    placement.add_recorded(page, settings)
+    assert not page.parts

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ import numpy as np
 import pytest
 
 from bench import placement_lab, placement_lab_page, placement_programs, report, uneven
+from bench.builds import Build
 from bench.page import Part
 from bench.placement_lab_page import contents
 from bench.placement_programs import Kernel, kernels
 from bench.session import LaunchFailedError
-from thalweg import mapping, run_placement
+from bench.settings import Settings
+from thalweg import mapping, paths, run_placement
 from thalweg.collective import Kind
 from thalweg.matrices import Program
 
@@ -124,7 +127,8 @@ def test_what_is_not_measured_is_named() -> None:
     notes = " ".join(contents([made])[0].notes)
     rest = "lu 64 (uneven-pairs in the evening, uneven-ways in the morning, uneven-ways in the ev"
     assert f"benchmark: {rest}" in notes and "), bt 32, nbody 100000, " in notes
-    assert "ft 64, is 2000, ep 20000." in notes
+    assert "ft 64, is 2000, ep 20000, stencil 1024, stencil 4096, stencil_3d 64, " in notes
+    assert "stencil_3d 256, ft 512, is 20000, ep 2000000." in notes
     assert "LAMMPS is left out where it isn't installed" in notes
     assert "The solver could not be measured" in notes
     assert "seeds, those of 40 for which costs promise most" in notes
@@ -167,9 +171,40 @@ def test_programs_that_are_wrong_or_silent_fail() -> None:
     assert Kernel("lu", 64, 1).seconds("lu took 0.25 s") == 0.25
     assert Kernel("nbody", 64, 1).seconds("  total   0.50 s 100 %") == 0.5
     assert Kernel("lammps", 10, 1).seconds("Loop time of 1.5 on 64 procs") == 1.5
+    stencil = "total     0.2500 s, largest error  4.44E-16"
+    assert Kernel("stencil", 64, 1).seconds(stencil) == 0.25
+    assert Kernel("stencil_3d", 64, 1).seconds(stencil) == 0.25
     for said in ("lu took 0.25 s\nWRONG", "nothing"):
         with pytest.raises(LaunchFailedError, match="lu printed"):
             Kernel("lu", 64, 1).seconds(said)
+
+
+def test_stencils_are_programs_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "binary", lambda name: Path("/bin") / name)
+    build = Build("openmpi-4.1", "openmpi", Path("mpirun"))
+    for name in ("stencil", "stencil_3d"):
+        kernel = Kernel(name, 256, 10)
+        assert kernel.command(build) == [f"/bin/{name}-openmpi", "256", "10"]
+        assert not kernel.is_pattern and not kernel.calls_collectives
+        assert len({each.size for each in kernels if each.name == name}) == 2
+
+
+@pytest.mark.parametrize("path", ["/usr/bin/lmp", None])
+def test_programs_that_lack_something_are_said_to_be_left_out(
+    monkeypatch: pytest.MonkeyPatch, path: str | None
+) -> None:
+    build = Build("openmpi-4.1", "openmpi", Path("mpirun"))
+    monkeypatch.setattr(shutil, "which", lambda _: path)
+    monkeypatch.setattr(placement_lab, "has_stencils", lambda _: path is not None)
+    others = {"lammps", "stencil"}
+    with report.console.capture() as said:
+        found = placement_lab.chosen(Settings([], programs=["lu", *others]), build)
+    assert {each.name for each in found} == {"lu"} | (others if path else set())
+    assert ("apt-get install lammps" in said.get()) == (path is None)
+    assert ("install gfortran" in said.get()) == (path is None)
+    with report.console.capture() as said:
+        placement_lab.chosen(Settings([], programs=["lu"]), build)
+    assert not said.get()
 
 
 def test_costs_with_planned_collectives_are_compared_with_each_other() -> None:

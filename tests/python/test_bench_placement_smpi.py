@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from bench import builds, uneven
+from bench import builds, recording, uneven
 from bench.page import Part
 from bench.placement_lab_page import block_planned, planned, timed
 from bench.placement_programs import Kernel, compared
-from bench.placement_smpi import Case, Programs, instances, native
+from bench.placement_smpi import Case, Programs, instances
 from bench.placement_smpi_page import contents, gain_of
 
-MADE_FOR = next((each for each in builds.available() if each.name == native), None)
+MADE_FOR = recording.build_among(builds.available())
 LABELS = {"scenario": "uneven-pairs", "time": "morning", "hosts": 8, "slots": 8,
           "program": "cg", "size": 96}  # fmt: skip
 

@@ -53,6 +53,15 @@ def test_missing_numbers_of_senders_are_not_wrong() -> None:
     assert probe.senders_right(unknown) == (0, 0)
 
 
+def test_a_probe_takes_longer_than_cloudmap_s_profile() -> None:
+    (said,) = probe.beside_cloudmap([part(good())])
+    assert "of 16 to 16 hosts takes 12.0 s to 12.0 s" in said
+    assert said.endswith("690 ms for 8 and 1.67 s for 32: does not hold.")
+    short = part(good())
+    short.samples[0]["seconds"] = 1.6
+    assert probe.beside_cloudmap([short])[0].endswith(": holds.")
+
+
 def test_a_probe_that_failed_is_shown() -> None:
     labels = {"scenario": "drawn-3", "build": "mpich-4.0"}
     failed = Part(labels, {"hosts": 9, "budget": 30.0}, [{"failed": "status 2"}], "", "")

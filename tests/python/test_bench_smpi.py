@@ -10,7 +10,7 @@ import pytest
 
 from bench import smpi
 from bench.page import Part
-from bench.smpi_programs import Program, build
+from bench.smpi_programs import Program, build, programs
 from bench.smpi_run import Inputs, loopback, options, rules, selectors, thalweg
 from thalweg.network import even_network
 
@@ -144,6 +144,15 @@ def test_the_page_counts_where_thalweg_is_slower() -> None:
         for variant, time in zip((rules, thalweg), times, strict=True)
     ]
     labels = {"network": "cloud-64", "ranks": 256}
-    table, _ = smpi.contents([Part(labels, {"planning": 1.0}, samples, "2026-11-28", "abc")])
+    table, costs = smpi.contents([Part(labels, {"planning": 1.0}, samples, "2026-11-28", "abc")])
     assert [row[-1] for row in table.rows] == ["4.00x", "0.50x", "1.00x", "-"]
     assert "Thalweg is slower than a rival in 1 of 3 rows (more than 1 %)." in table.notes
+    assert table.rows[-1][-3:-1] == ["too long", "1.00 s"]
+    assert any("3-D stencil 0, IS (NAS) 256; IS of class S refuses" in note for note in table.notes)
+    assert costs.notes[-1] == "0 of the 7 simulations that came to their end need more than 8 GB."
+
+
+def test_programs_are_tried_with_as_many_ranks_as_they_can_have() -> None:
+    most = {program.name: program.most_ranks for program in programs}
+    assert most.pop("IS (NAS)") == 128
+    assert set(most.values()) == {max(case.ranks for case in smpi.cases)}

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 from bench import headline, versus
 from bench.bars import Bar
+from bench.builds import Build
 from bench.headline import Twice
 from bench.measurement import Measurement
 from bench.page import Page, Record, read_parts, write_parts
@@ -13,6 +15,9 @@ from bench.settings import Settings
 from bench.versus import Case, Result
 
 CASE = Case("cloud", 1_000_000, {"bcast": Bar(times_faster=1.4)}, fastest_native=True)
+
+
+CLOSE = "openmpi-4.1"
 
 
 def raw(cell: Cell, repetition: int, time: float) -> Record:
@@ -85,3 +90,15 @@ def test_both_dilations_survive_the_raw_file() -> None:
     assert [after.first.measurement.times(each) for each in cells] == [[4.0] * 3, [2.0] * 3]
     assert after.second.measurement.times(cells[0]) == [4.1] * 3
     assert (after.first.dilation, after.second.dilation) == (4.0, 8.0)
+
+
+def test_a_build_whose_dilations_disagree_has_another_one_and_all_repetitions() -> None:
+    case = next(each for each in headline.cases if each.scenario == "two-sites")
+    builds = [Build(name, name.split("-")[0], Path("mpiexec")) for name in ("mpich-4.0", CLOSE)]
+    mpich, openmpi = builds
+    assert headline.by_dilation(case, builds) == {8: [mpich], 16: [openmpi]}
+    assert headline.by_dilation(CASE, builds) == {None: builds}
+    seven = Settings(builds, repetitions=7)
+    assert headline.at_twice(case, openmpi, seven).repetitions == 7
+    assert headline.at_twice(case, mpich, seven).repetitions == 3
+    assert headline.at_twice(CASE, openmpi, seven).repetitions == 3

@@ -202,6 +202,56 @@ def test_explain_tells_of_changes(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert json.loads(capsys.readouterr().out)["changes"] == [CHANGE, vain]
 
 
+@pytest.mark.parametrize(
+    ("quantity", "lost", "value", "said"),
+    [
+        ("bandwidth", "factor", None, 'lacks "factor"'),
+        ("bandwidth", "factor", 0, '."factor" must be more than 0'),
+        ("latency", "excess", None, 'lacks "excess"'),
+    ],
+)
+def test_a_cause_without_what_changed_is_said(
+    quantity: str, lost: str, value: float | None, said: str,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    cause = {name: each for name, each in CAUSE.items() if name != lost}
+    cause |= {} if value is None else {lost: value}
+    summary = {"changes": [CHANGE | {"quantity": quantity, "causes": [cause]}]}
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    assert main(["explain", str(tmp_path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert '"changes"[0]."causes"[0]' in line and said in line
+
+
+def test_explain_names_the_option_only_where_plans_did_not_follow_the_network(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def told(*question: str) -> str:
+        assert main(["explain", str(tmp_path), *question]) == 0
+        return capsys.readouterr().out.splitlines()[-1]
+
+    unnoticed = "; no change of the network was noticed"
+    unknown = f"{unnoticed}, or plans didn't follow it (--adapt on)"
+    summary, described = tmp_path / "summary.json", tmp_path / "run.json"
+    summary.write_text("{}")
+    assert told().endswith(unknown), "a trace doesn't say how it was launched"
+    without = "; plans follow the network only with --adapt on"
+    for found, expected in (
+        ({"launch": {"command": ["mpirun", "-n", "2", "./app"]}}, without),
+        ({"launch": {"command": ["mpirun", "-x", "THALWEG_ADAPT=1", "./app"]}}, unnoticed),
+        ({"launch": {"command": ["mpiexec", "-genv", "THALWEG_ADAPT", "1", "./app"]}}, unnoticed),
+        ({"launch": None}, unknown),
+        ([], unknown),
+    ):
+        described.write_text(json.dumps(found))
+        assert told().endswith(expected)
+    summary.write_text(json.dumps({"everything_native": "THALWEG is off"}))
+    assert told().endswith("; everything was native (THALWEG is off)")
+    described.unlink()
+    summary.write_text(json.dumps({"changes": [CHANGE]}))
+    assert told("reduce").endswith("; no change of the network was noticed in such calls")
+
+
 def test_the_help_of_explain_says_that_it_tells_of_changes_and_races(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

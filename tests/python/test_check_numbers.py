@@ -241,6 +241,23 @@ def test_numbers_that_are_the_same_and_columns_of_one_name(tree: Path) -> None:
         assert list(faults(tree, known)) == []
 
 
+def test_results_among_the_papers_ideas_are_checked(tree: Path) -> None:
+    ideas = """| paper | what | where |
+| --- | --- | --- |
+| A | section 1: maps of 9 hosts | `a.cpp`, which takes 28 % less time (`slow.md`) |
+| | section 2: trees | `b.cpp`, with parameter `degree` up to 4 |
+
+"""
+    forge(tree, PAPERS, "| paper | figure", f"{ideas}| paper | figure")
+    (fault,) = faults(tree, KNOWN)
+    assert fault.startswith("docs/papers.md:4: script/claims.py doesn't say where 28 % comes from")
+    papers = {**KNOWN[PAPERS], "section 1:": [cell("slow", "bcast", "CG")]}
+    known = {README: KNOWN[README], PAPERS: papers}
+    assert list(faults(tree, known)) == []
+    forge(tree, PAPERS, "28 % less", "29 % less")
+    assert list(faults(tree, known)) == ["docs/papers.md:4: 29 % should be 28 %"]
+
+
 def test_the_audit_s_numbers_after_are_checked_and_those_before_are_not(tree: Path) -> None:
     file = tree / check_numbers.AUDIT
     file.parent.mkdir(parents=True)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench import forecast as bench
 from thalweg import forecast
 from thalweg.errors import UserError
 
-DAY, STEP = 86_400, 600
 Values = list[float]
 
 
@@ -89,7 +89,7 @@ def test_each_predictor_is_as_its_reference(steps: list[tuple[float, float]], be
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_mixture_is_as_its_reference(seed: int) -> None:
-    times, values = trace(seed, 150, "djs")
+    times, values = bench.trace(seed, 150, "djs")
     found = forecast.hindsight(times, values)
     for end in range(2, len(values)):
         expected = reference_mixture(found.predicted, values, end)
@@ -102,30 +102,11 @@ def test_the_mixture_is_as_its_reference(seed: int) -> None:
     assert last.error == pytest.approx(np.average(errors, weights=weights))
 
 
-def trace(seed: int, count: int, kinds: str) -> tuple[Values, Values]:
-    """Logarithms every ten minutes or so: d a daily course, j jumps, s spikes; always noise."""
-    rng = np.random.default_rng(seed)
-    times = np.cumsum(rng.uniform(0.5, 1.5, count) * STEP) + rng.uniform(0, DAY)
-    values = rng.normal(0, rng.uniform(0.01, 0.1), count)
-    if "d" in kinds:
-        course = np.sin((times - rng.uniform(0, DAY)) * 2 * np.pi / DAY)
-        values += rng.uniform(0.1, 0.8) * np.maximum(0, course)
-    if "j" in kinds:
-        for _ in range(rng.poisson(4)):
-            values[rng.integers(count) :] += rng.normal(0, 0.7)
-    if "s" in kinds:
-        spikes = rng.random(count) < rng.uniform(0.01, 0.08)
-        values[spikes] += rng.exponential(1, spikes.sum())
-    return times.tolist(), values.tolist()
-
-
-@pytest.mark.parametrize("kinds", ["", "d", "j", "s", "dj", "ds", "js", "djs"])
-def test_the_forecast_is_about_as_good_as_the_best_predictor(kinds: str) -> None:
+@pytest.mark.parametrize("kind", bench.kinds)
+def test_the_forecast_is_about_as_good_as_the_best_predictor(kind: str) -> None:
     for seed in range(6):
-        times, values = trace(seed, 2000, kinds)
-        found = forecast.hindsight(times, values)
-        errors = np.abs(np.array([*found.predicted, found.forecast]) - values)[:, 1:].mean(axis=1)
-        assert errors[-1] <= 1.05 * errors[:-1].min(), seed
+        found = bench.compare(kind, 2000, seed)
+        assert found["error"] <= bench.bar * found["best_error"], seed
 
 
 def test_little_is_known_of_short_series() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from four_hosts import NAMES, network
+from test_changes import CAUSE, CHANGE
 from test_knowledge import (
     HOSTS,
     LAUNCHER,
@@ -16,7 +17,7 @@ from test_knowledge import (
     sampler,  # noqa: F401
 )
 
-from thalweg import knowledge, sampling, weather
+from thalweg import kept_network, knowledge, sampling, verification, weather
 from thalweg import network as networks
 from thalweg.caution import USUAL
 from thalweg.weather import Entry
@@ -80,3 +81,21 @@ def test_one_sample_refutes_all_that_a_run_found(sampler: Sampler) -> None:  # n
     for _ in range(3):
         assert knowledge.network(HOSTS, LAUNCHER) == knowledge.Known(path)
     assert [len(asked) for asked in sampler.asked] == [sampling.TELLING]
+
+
+def test_a_kept_network_is_judged_by_what_is_measured_after_its_run(
+    sampler: Sampler,  # noqa: F811
+    heard_of: Path,
+    tmp_path: Path,
+) -> None:
+    cause = CAUSE | {"from": ["a"], "to": ["b", "c", "d"]}
+    summary = {"changes": [CHANGE | {"causes": [cause]}]}
+    kept = tmp_path / "kept.json"
+    kept_network.learn(heard_of, summary, NAMES, int(time.time()))
+    kept_network.keep_network(heard_of, summary, kept)
+    found = networks.read(kept)
+    assert len(weather.load(NAMES).entries) == 2
+    assert weather.load(NAMES).since(verification.measured_at(found)).entries == []
+    sampler.truth = found
+    assert knowledge.given(kept, HOSTS, LAUNCHER, USUAL) == knowledge.Known(kept)
+    assert len(sampler.asked) == 1

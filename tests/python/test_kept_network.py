@@ -1,5 +1,6 @@
 """The network that plans followed to, in a file; options of runs with which they can't."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,7 @@ def test_an_improvement_leaves_the_network() -> None:
 def test_a_kept_network_has_what_the_causes_say_and_its_history(tmp_path: Path) -> None:
     net = networks.even_network(4, 0.001, 1e8)
     net.trunks = [Trunk("out", [0, 1], [2, 3], 2e8, 0)]
+    net.measured_at = "2026-01-31T12:00:00Z"
     networks.write(net, tmp_path / "before.json")
     trunk = CAUSE | {
         "what": "trunk", "name": "trunk out", "from": ["host0", "host1"], "to": ["host2", "host3"],
@@ -81,6 +83,7 @@ def test_a_kept_network_has_what_the_causes_say_and_its_history(tmp_path: Path) 
             CHANGE | {"adopted": 0, "outcome": "nothing better"},
         ]
     }
+    ended = time.time()
     lines = kept_network.keep_network(tmp_path / "before.json", summary, tmp_path / "after.json")
     assert len(lines) == 3
     after = networks.read(tmp_path / "after.json")
@@ -94,6 +97,7 @@ def test_a_kept_network_has_what_the_causes_say_and_its_history(tmp_path: Path) 
     assert after.latency[2, 0] == pytest.approx(0.003)
     assert after.latency[0, 2] == pytest.approx(0.001)
     assert "a run found: bandwidth of the egress of host1" in after.measured_with
+    assert ended < weather.seconds(after.measured_at) <= time.time() + 1
 
 
 @pytest.mark.usefixtures("own_cache")

@@ -69,6 +69,36 @@ def test_launchers_take_placements_in_forms_of_their_own(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
+    ("name", "says", "form", "other"),
+    [
+        ("mpirun", "mpirun (Open MPI) 4.1.4", "openmpi", "openmpi-4"),
+        ("mpirun", "mpirun (Open MPI) 4.1.4", "openmpi-4", None),
+        ("mpirun", "mpirun (Open MPI) 5.0.7", "openmpi-4", "openmpi"),
+        ("mpiexec", "HYDRA\n Version: 4.0.2\n -hosts", "mpich", "mpich-4"),
+        ("mpiexec", "HYDRA\n Version: 4.2.0\n -hosts -rankmap", "mpich", None),
+        ("mpiexec.hydra", "Intel(R) MPI Library, Version 2021.18 Build", "mpich", "intel"),
+        ("mpiexec.hydra", "Intel(R) MPI Library, Version 2021.18 Build", "intel", None),
+        ("mpirun", "mpirun (Open MPI) 4.1.4", "mpich", None),
+        ("mpirun", "mpirun (Open MPI) 4.1.4", "slurm", None),
+        ("mpirun", "mpirun (Open MPI) 4.1.4", "cray", None),
+    ],
+)
+def test_the_launcher_on_the_path_may_take_another_form(
+    own_cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    says: str,
+    form: str,
+    other: str | None,
+) -> None:
+    path = fake(own_cache, name, says)
+    monkeypatch.setenv("PATH", str(own_cache))
+    monkeypatch.setattr(launcher, "_output", lambda _: path.read_text())
+    found = launcher.other_on_path(form)
+    assert (found and (found.path, found.form)) == (other and (path, other))
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://", ("openmpi", "4.1.4")),

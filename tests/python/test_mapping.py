@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from test_record import calls, member, messages, part, write
 
-from thalweg import mapping, network, placement
+from thalweg import mapping, network, paths, placement
 from thalweg.cli import main
 from thalweg.collective import Kind
 from thalweg.errors import UserError
@@ -305,6 +305,28 @@ def test_place_says_which_columns_leave_collectives_out(
 def test_place_wants_a_network(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["place", files[0]]) == 2
     assert "name one with --network" in capsys.readouterr().err
+
+
+def test_place_takes_what_the_cache_has_of_the_listed_hosts(
+    files: tuple[str, str], own_cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    matrix, net_file = files
+    words = ["place", matrix, "--json", "-H", "host[0-1]:4"]
+    assert main(words) == 2
+    remedy = "or measure it: `thalweg probe -H 'host[0-1]:4' -o net.json`"
+    assert remedy in " ".join(capsys.readouterr().err.split())
+    measured = net(2)
+    measured.measured_at = "2026-01-31T12:00:00Z"
+    kept = paths.network(["host0", "host1"])
+    kept.parent.mkdir(parents=True)
+    network.write(measured, kept)
+    assert main(words) == 0
+    shown = capsys.readouterr()
+    assert Counter(json.loads(shown.out)["placement"]) == {"host0": 4, "host1": 4}
+    assert f"using the network measured at 2026-01-31T12:00:00Z ({kept})" in shown.err
+    assert kept.is_relative_to(own_cache)
+    assert main([*words, "--network", net_file]) == 0
+    assert "using the network" not in capsys.readouterr().err
 
 
 def test_without_plans_finalists_are_compared_by_the_librarys_collectives() -> None:

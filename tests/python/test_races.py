@@ -225,6 +225,18 @@ def test_explain_shows_the_races_of_a_run(
         ("3", "it must be an object"),
         (json.dumps({"races": [3]}), '"races"[0] must be an object'),
         (json.dumps({"races": [RACE | {"seconds": {}}]}), '"races"[0]."seconds" lacks "native"'),
+        (
+            json.dumps({"races": [RACE | {"predicted": {"native": 1}}]}),
+            '"races"[0]."predicted" lacks "plan"',
+        ),
+        (
+            json.dumps({"races": [RACE | {"winner": "second"}]}),
+            '"races"[0] lacks the "seconds" of its "winner"',
+        ),
+        (
+            json.dumps({"races": [RACE | {"verdicts": [RACE["verdicts"][0] | {"winner": "x"}]}]}),
+            '"races"[0]."verdicts"[0] lacks the "seconds" of its "winner"',
+        ),
         (json.dumps({"changes": [{}]}), '"changes"[0] lacks "collective"'),
     ):
         summary.write_text(wrong)

@@ -61,6 +61,22 @@ def test_run_json_has_what_only_the_launcher_knows(recorder: Path, tmp_path: Pat
     assert (tmp_path / "it/plan.bin").read_bytes() == plan.read_bytes()
 
 
+@pytest.mark.parametrize("where", ["the cache", "a named folder", "another machine"])
+def test_the_user_is_told_where_the_cache_has_the_record(
+    recorder: Path, tmp_path: Path, where: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    if where != "another machine":
+        leave = 'for word in "$@"; do [[ $word == THALWEG_RECORD=* ]] && touch "${word#*=}"/'
+        said = recorder.read_text()
+        recorder.write_text(said.replace("echo from", f"{leave}rank-0.record; done\necho from"))
+    run(recorder, *(["--record", str(tmp_path / "it")] if where == "a named folder" else []))
+    named = [f"the run record is in {folder}" for folder in kept(tmp_path)]
+    shown = capfd.readouterr().err
+    assert len(named) == (where != "a named folder")
+    assert ("the run record is in" in shown) == (where == "the cache")
+    assert where != "the cache" or named[0] in shown.splitlines()[-1]
+
+
 @pytest.mark.parametrize("given", ["two-sites", "net.cbor"])
 def test_the_copy_of_the_network_is_json(recorder: Path, tmp_path: Path, given: str) -> None:
     net = inputs.network(Path("two-sites"))

@@ -614,6 +614,20 @@ def test_place_writes_what_a_launcher_needs(
     assert file.read_text() in (expected, expected.replace("0,2,1,3", "1,3,0,2"))
 
 
+def test_place_says_what_form_the_launcher_here_takes(
+    launcher: Path, partners: Path, monkeypatch: pytest.MonkeyPatch,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv("PATH", f"{launcher.parent}:/usr/bin:/bin")
+    words = ["place", str(partners), "--network", "two-sites", "-H", "west0:2,east0:2", "--json"]
+    for form in ("openmpi", "openmpi-4"):
+        assert main([*words, "--write", form]) == 0
+        shown = capsys.readouterr()
+        assert json.loads(shown.out)["command"].startswith("mpirun ")
+        said = "thalweg: mpirun here is Open MPI 4.1.4: use --write openmpi-4 for it\n"
+        assert shown.err.count(said) == (form == "openmpi")
+
+
 def test_place_needs_no_file_for_ranks_in_blocks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from four_hosts import NAMES, network
 
+from thalweg import batch_job, paths, weather, weather_text
 from thalweg import network as networks
-from thalweg import paths, weather, weather_text
 from thalweg.cli import main
 from thalweg.weather import Entry
 
@@ -114,6 +114,9 @@ def test_torn_and_damaged_lines_are_skipped() -> None:
                    '{"at": 3, "source": "sample", "ports": [[1e999, 1, 1]]}',
                    '{"at": 1' + "0" * 400 + ', "source": "sample"}',
                    '{"at": 1e15, "source": "sample"}', '{"at": -1, "source": "sample"}',
+                   '{"at": 3, "source": "sample", "bandwidth": [[0, 1, 1e308]]}',
+                   '{"at": 3, "source": "sample", "bandwidth": [[0, 1, 1e-308]]}',
+                   '{"at": 3, "source": "sample", "ports": [[0, 1, 1e308]]}',
                    '{"at": 3, "source": "sample", "bandwidth": [[0, 1, -1]]}'):  # fmt: skip
         path.write_bytes(whole + damage.encode() + b"\n")
         assert [each.at for each in weather.load(NAMES).entries] == [1], damage
@@ -202,3 +205,61 @@ def test_without_weather_nothing_is_drawn(
     assert main(["weather", "-H", "x,y", "--picture", str(drawing)]) == 2
     assert "there is no weather to draw yet" in capsys.readouterr().err
     assert not drawing.exists()
+
+
+@pytest.fixture
+def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No lab and no batch job names hosts."""
+    monkeypatch.setattr(batch_job, "listed", lambda _: [])
+    monkeypatch.setattr(batch_job, "is_unlisted", lambda _: False)
+    monkeypatch.delenv("THALWEG_LAB_HOSTS", raising=False)
+
+
+@pytest.mark.usefixtures("_alone")
+def test_where_no_hosts_are_named_those_that_have_a_history_are_listed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["weather"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert "none have a history yet" in line and "name hosts with -H" in line
+    for ago, hosts in ((20, ["b", "a"]), (10, [f"n{at}" for at in range(6)])):
+        weather.add(hosts, entry(1) if "a" in hosts else Entry(1, "sample", {("n0", "n1"): 1e-3}))
+        os.utime(weather.location(hosts), (time.time() - ago, time.time() - ago))
+    folder = weather.location(NAMES).parent
+    for name, content in (
+        ("1", b'{"weather": 1, "hosts": ["a", 3]}\n'),
+        ("2", b"\xff"),
+        ("3", b""),
+    ):
+        (folder / f"{name}.jsonl").write_bytes(content)
+    assert main(["weather"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "  6 hosts (n0, n1, n2, n3, …)",
+        "  2 hosts (a, b)",
+        "name hosts with -H, or a network file",
+    ]
+    assert main(["weather", "--json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)["histories"]
+    assert (len(first["hosts"]), second) == (6, {"hosts": ["a", "b"]})
+    monkeypatch.setattr(weather_text, "MOST_ROWS", 1)
+    assert main(["weather"]) == 0
+    assert "1 more: --json has all." in capsys.readouterr().out
+    monkeypatch.setenv("THALWEG_LAB", "another")
+    assert main(["weather"]) == 0
+    assert "none have a history yet" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("_alone")
+@pytest.mark.parametrize("options", [["--watch", "10min"], ["--picture", "w.svg"]])
+def test_without_hosts_nothing_is_watched_or_drawn(
+    options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["weather", *options]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "no hosts are named" in line and "name hosts with -H, or a network file" in line
+
+
+def test_one_host_that_is_named_alone_has_no_network(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["weather", "-H", "x"]) == 0
+    line = "1 host (x): nothing is known; one host alone has no network"
+    assert capsys.readouterr().out.splitlines() == [line]

@@ -123,6 +123,8 @@ def test_pairs_come_in_turn_and_each_host_meets_several(machine: Callable[..., M
         assert len({other for pair in pairs if host in pair for other in pair}) > 2
     with pytest.raises(UserError, match="isn't known"):
         weather_watch.watch(["x", "y"], None, LAUNCHER, every=1, share=1, times=1)
+    with pytest.raises(UserError, match="only one host: nothing to sample; name several with -H"):
+        weather_watch.watch(["x"], None, LAUNCHER, every=1, share=1, times=1)
     with pytest.raises(UserError, match="time between"):
         there.watch(0, 1, 1)
 

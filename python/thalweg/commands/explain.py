@@ -9,7 +9,7 @@ import typer
 from thalweg import changes, console, events, explain, inputs, operations, races, record, units
 from thalweg.collective import neighborhoods, parse_kind
 from thalweg.errors import UserError
-from thalweg.files import is_file, is_folder
+from thalweg.files import is_file, is_folder, parse_json, read_text
 from thalweg.options import (
     Budget,
     CollectiveOption,
@@ -137,11 +137,35 @@ def _explain_run(folder: Path, collective: str | None, size: str | None, json: b
     if not found:
         console.show_line(f"no race{asked} in run {folder} came to a verdict")
     if not changed:
-        console.show_line(
-            f"no change of plans{asked} was tried in run {folder}; plans follow the network only "
-            "with --adapt on"
-        )
+        why = _why_unchanged(folder, summary, bool(asked))
+        console.show_line(f"no change of plans{asked} was tried in run {folder}; {why}")
     return 0
+
+
+def _why_unchanged(folder: Path, summary: Mapping[str, Any], is_asked: bool) -> str:
+    """Says why no plans were changed: in all calls, or in those that are asked for."""
+    if reason := summary.get("everything_native"):
+        return f"everything was native ({reason})"
+    unnoticed = f"no change of the network was noticed{' in such calls' if is_asked else ''}"
+    words = _launch_command(folder)
+    # Open MPI has name and value in one word, MPICH in two.
+    if changes.of(summary) or any(word.split("=")[0] == "THALWEG_ADAPT" for word in words):
+        return unnoticed
+    if words:
+        return "plans follow the network only with --adapt on"
+    return f"{unnoticed}, or plans didn't follow it (--adapt on)"
+
+
+def _launch_command(folder: Path) -> list[str]:
+    """Returns the launcher's command of a run; empty if the folder doesn't say it, as a trace's."""
+    path = folder / "run.json"
+    try:
+        found = parse_json(read_text(path, str(path)), str(path))
+    except UserError:
+        return []
+    launch = found.get("launch") if isinstance(found, dict) else None
+    words = launch.get("command") if isinstance(launch, dict) else None
+    return [str(word) for word in words] if isinstance(words, list) else []
 
 
 def _show_lines(lines: Sequence[str]) -> None:

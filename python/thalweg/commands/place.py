@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import re
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,9 @@ from thalweg import (
     binding,
     console,
     inputs,
+    knowledge,
     launch_files,
+    launcher,
     matrices,
     picture,
     placement,
@@ -24,6 +27,7 @@ from thalweg import (
 from thalweg import hosts as host_lists
 from thalweg.errors import UserError
 from thalweg.files import check_output, write_file
+from thalweg.hosts import Host
 from thalweg.matrices import Program
 from thalweg.network import Network
 from thalweg.options import Bind, Json, Ranks
@@ -55,7 +59,12 @@ def command(
     ranks: Ranks = None,
     network: Annotated[
         Path | None,
-        typer.Option("--network", metavar="NET", help="The network; default: the run record's."),
+        typer.Option(
+            "--network",
+            metavar="NET",
+            help="The network; default: the run record's, else what the cache has of the hosts "
+            "of -H.",
+        ),
     ] = None,
     method: Annotated[
         Literal["thalweg", "block", "interleave", "random", "intra-only", "inter-only", "scotch"],
@@ -127,10 +136,11 @@ def command(
             f"{program} is of {found.matrix.ranks} ranks, not of {ranks}: leave out -n, or record "
             f"a run of {ranks} ranks"
         )
-    net = _network(program, found, network)
+    given = None if hosts is None else host_lists.parse(hosts)
+    net = _network(program, found, network, given, shlex.quote(short(hosts or "HOSTS", 200)))
     if found.remark:
         console.note(found.remark)
-    listed = placement.usual_hosts(net, found) if hosts is None else host_lists.parse(hosts)
+    listed = placement.usual_hosts(net, found) if given is None else given
     slots, host_order = placement.slots_of(net, listed, found.matrix.ranks)
     seconds = units.parse_time(migration)
     pinned = _pinned(net, pin or [])
@@ -167,6 +177,8 @@ def command(
         launch = launch_files.command_line(write, order, len(names))
         for remark in order.remarks:
             console.note(remark)
+        if here := launcher.other_on_path(write):
+            console.note(f"{here.path.name} here is {here.name}: use --write {here.form} for it")
     elif output:
         write_file(output, f"placement {output}", "".join(f"{name}\n" for name in names))
     if drawn:
@@ -208,13 +220,24 @@ def _text(path: Path | None) -> str | None:
     return str(path) if path else None
 
 
-def _network(path: Path, found: Program, given: Path | None) -> Network:
+def _network(
+    path: Path, found: Program, given: Path | None, hosts: Sequence[Host] | None, called: str
+) -> Network:
+    """Returns the network that is given, the run record's, or what the cache has of the hosts.
+
+    Raises UserError if there is none, with how to measure it between the hosts as they are called.
+    """
     if given:
         return inputs.network(given)
     kept = path / "network.json"
     if found.run and kept.exists():
         return inputs.network(kept)
-    raise UserError(f"{path} has no network: name one with --network")
+    if hosts and (known := knowledge.kept(hosts)):
+        return known
+    raise UserError(
+        f"{path} has no network: name one with --network, or measure it: `thalweg probe -H "
+        f"{called} -o net.json`"
+    )
 
 
 def _pinned(net: Network, pins: list[str]) -> dict[int, int]:

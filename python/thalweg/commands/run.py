@@ -172,10 +172,18 @@ def command(
             console.note(run_summary.line(summary))
             if came_of_it:
                 console.note(came_of_it)
+            if recording and wanted is None:
+                _say_where(recording.folder)
     if adapt == "on":
         with _status_stands():
             _follow_network(prepared, summary, keep_network)
     return status
+
+
+def _say_where(folder: Path) -> None:
+    """Names the folder of a run record, which other commands take, if ranks left it here."""
+    if (folder / "record.bin").exists() or any(folder.glob("rank-*.record")):
+        console.note(f"the run record is in {folder}")
 
 
 def _own_summary(folder: Path, others: Sequence[Path], first_host: str) -> Path | None:

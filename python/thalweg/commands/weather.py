@@ -16,6 +16,7 @@ from thalweg import (
     units,
     weather,
     weather_findings,
+    weather_index,
     weather_text,
     weather_watch,
 )  # fmt: skip
@@ -29,6 +30,10 @@ from thalweg.signals import ended_by_signals
 app = typer.Typer(add_completion=False)
 
 SHARE = "0.1%"
+_NO_HOSTS = (
+    f"no hosts are named, and one host alone has no network: {weather_index.NAME_THEM}; "
+    "`thalweg weather` lists those that have a history"
+)
 
 
 @app.command(name="weather")
@@ -63,6 +68,7 @@ def command(
     """Show what was measured and observed between hosts over time, and what to expect.
 
     Each probe, run record and sample adds to the history of its hosts, which the cache keeps.
+    If no hosts are named, and there is only this machine, it lists those that have one.
 
     Example: [bold]thalweg weather -H 'node[0-15]'[/bold]
     """
@@ -91,7 +97,9 @@ def _refuse(options: dict[str, object], why: str) -> None:
 
 
 def _watch(what: Path | None, request: Request, every: str, share: str, times: int | None) -> None:
-    names = _hosts(what) if what else [host.name for host in choose_hosts(request)]
+    names = _hosts(what) if what else _listed(request)
+    if not names:
+        raise UserError(_NO_HOSTS)
     with ended_by_signals():
         weather_watch.watch(
             names,
@@ -107,7 +115,10 @@ def _show(what: Path | None, request: Request, output: Path | None, *, json: boo
     if output:
         check_output(output, f"weather {output}")
         picture.check_name(output)
-    names = _hosts(what) if what else host_names.own(host.name for host in choose_hosts(request))
+    names = _hosts(what) if what else host_names.own(_listed(request))
+    if not names:
+        _show_known(output, json=json)
+        return
     history = weather.load(names)
     found = weather_findings.lines(history, time.time())
     if output:
@@ -118,6 +129,25 @@ def _show(what: Path | None, request: Request, output: Path | None, *, json: boo
     console.show(*weather_text.parts(history, found, _network(what, names)))
     if output:
         console.show(f"written to {output}")
+
+
+def _show_known(output: Path | None, *, json: bool) -> None:
+    """Shows which hosts have a history. Raises UserError if there is to be a picture."""
+    if output:
+        raise UserError(_NO_HOSTS)
+    known = weather_index.known()
+    if json:
+        console.show_json({"histories": [{"hosts": hosts} for hosts in known]})
+    else:
+        console.show(*weather_index.lines(known))
+
+
+def _listed(request: Request) -> list[str]:
+    """Returns the hosts that are named, or of this lab or batch job; none if that is a single one
+    that nobody named."""
+    found = [host.name for host in choose_hosts(request)]
+    is_named = request.hosts is not None or request.hostfile is not None
+    return found if is_named or len({*found}) > 1 else []
 
 
 def _hosts(what: Path) -> list[str]:
