@@ -10,7 +10,7 @@ from typing import Any
 
 from bench import report, uneven
 from bench.page import Part, valid_runs
-from bench.placement_programs import compared, kernels, lammps, solver
+from bench.placement_programs import compared, kernels, lammps
 from bench.report import Table, percent, seconds, times
 from bench.summary import median_interval
 
@@ -179,15 +179,7 @@ def _not_measured(parts: Sequence[Part]) -> str:
             where = ", ".join(f"{cloud} in the {time}" for cloud, time in cells)
             missing.append(f"{name} ({where})")
     said = f"Not measured, of the programs of this benchmark: {', '.join(missing) or 'none'}. "
-    if any(name.startswith(f"{solver} ") for name in missing):
-        said += _SOLVER
     return f"{said}{lammps.upper()} is left out where it isn't installed."
-
-
-_SOLVER = (
-    "The solver could not be measured, since its program took its fixed number of iterations for a "
-    "failure (mended in examples/cg.cpp on 2026-11-28). "
-)
 
 
 def _verdicts(cells: Sequence[_Cell]) -> list[str]:
