@@ -44,14 +44,20 @@ class Records:
         return self._found[key]
 
 
+tries = 3
+"""How often a program is run at most. Hundreds of ranks on few cores wait so long for Open MPI's
+daemon when they end that it may take one for aborted, though the program is done."""
+
+
 def _record(kernel: Kernel, made_for: Build, ranks: int, folder: Path) -> Program:
-    shutil.rmtree(folder, ignore_errors=True)
     told = {"LD_PRELOAD": str(paths.library(made_for.flavour)), "THALWEG_RECORD": str(folder)}
     command = made_for.command((ranks, told, kernel.command(made_for)))
-    done = subprocess.run(
-        command, env=made_for.launcher_environment(), stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if done.returncode:
-        raise UserError(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
-    return matrices.read(folder)
+    for _ in range(tries):
+        shutil.rmtree(folder, ignore_errors=True)
+        done = subprocess.run(
+            command, env=made_for.launcher_environment(), stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if not done.returncode:
+            return matrices.read(folder)
+    raise UserError(f"{' '.join(command)} failed {tries} times:\n{done.stderr[-2000:]}")
