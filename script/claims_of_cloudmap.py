@@ -266,6 +266,7 @@ CLOUDMAP: Claims = {
         gain("8"),
         given("8"),
         given("256", "32"),
+        *extremes([column("placement-smpi", "gain", "ranks=256", "hosts=32")]),
     ],
     "Figure 9": [gain("9"), gain("8")],
     "Figure 10": [
