@@ -490,7 +490,8 @@ void unknown_placement() {
     check(sum == i * (rank_of(comm) + 1), "scan");
     MPI_Comm_free(&comm);
   }
-  // The agreement that may first afford the plan, 2.4 s after MPI_Init, comes after up to 4.8 s.
+  // Two ranks can first afford the plan 2.4 s after MPI_Init. Agreements come at doubled numbers of
+  // calls, the next one thus after up to 4.8 s, or later where calls become slower.
   constexpr double seconds = 10;
   const double start = MPI_Wtime();
   reversed();
