@@ -26,6 +26,7 @@ from thalweg import (
     suspicion,
     verification,
     weather,
+    weather_file,
 )
 from thalweg import network as networks
 from thalweg.caution import USUAL, Caution
@@ -321,7 +322,7 @@ def _as_forecast(known: Known, net: Network, caution: Caution) -> Known:
     forecast contradicts it, too, so that plans for it are found again.
     """
     path, names = known.network, [host.name for host in net.hosts]
-    later = weather.load(names, recent=True).since(verification.measured_at(net))
+    later = weather_file.load(names, recent=True).since(verification.measured_at(net))
     expected = suspicion.sure(net, later, caution.threshold)
     if not drift.misfits(net, expected, caution.threshold):
         return known
@@ -402,4 +403,4 @@ def add(hosts: Iterable[str], entry: Entry, called: Sequence[str]) -> None:
     ports = {name: limits for each, limits in entry.ports.items() if (name := renamed[each])}
     if latency or bandwidth or ratio:
         known = replace(entry, latency=latency, bandwidth=bandwidth, ratio=ratio, ports=ports)
-        weather.add(names, known)
+        weather_file.add(names, known)

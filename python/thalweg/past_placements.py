@@ -22,7 +22,7 @@ from thalweg import (
     mapping,
     matrices,
     placement,
-    recording,
+    programs,
     run_placement,
     wisdom,
 )
@@ -119,7 +119,7 @@ def _timed(found: Mapping[str, Any], ranks: int) -> Timed:
 
 
 def _key(question: Question) -> str:
-    asked = dataclasses.asdict(question) | {"program": recording.identity(question.program)}
+    asked = dataclasses.asdict(question) | {"program": programs.identity(question.program)}
     digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
     return json.dumps({"placements": digest}, separators=(",", ":"))
 

@@ -4,11 +4,10 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from thalweg import recording
+from thalweg import programs, recording
 from thalweg.errors import UserError
-from thalweg.files import parse_json, read_text
 
 if TYPE_CHECKING:
     from thalweg.record import Run
@@ -16,18 +15,18 @@ if TYPE_CHECKING:
 
 def pattern(words: Sequence[str]) -> list[str]:
     """Returns a program's arguments without what differs between runs of a kind: numbers and paths.
-    `words`: the program and its arguments, as recording.whole() returns them.
+    `words`: the program and its arguments, as programs.whole() returns them.
 
     "--size=1000", "in/a.dat" and "step12" become "--size=0", "/" and "step0". What says which code
     runs stays: files that are programs or scripts, as of `numactl` or `julia`; words with spaces,
     which may be commands; and paths that aren't of this machine where only they can say it.
     """
-    main, hidden = recording.main_word(words), recording.hides_code(words)
+    main, hidden = programs.main_word(words), programs.hides_code(words)
     return [
         words[at]
-        if at == main or recording.file_of(words[at])
+        if at == main or programs.file_of(words[at])
         else _general(words[at], hidden=hidden)
-        for at in recording.places(words)
+        for at in programs.places(words)
     ]
 
 
@@ -37,8 +36,8 @@ def _general(word: str, *, hidden: bool) -> str:
         return word
     if "/" in value:
         stays = hidden and not os.path.lexists(value)
-        return word if stays else f"{recording.NUMBER.sub('0', name)}{equals}/"
-    return recording.NUMBER.sub("0", word)
+        return word if stays else f"{programs.NUMBER.sub('0', name)}{equals}/"
+    return programs.NUMBER.sub("0", word)
 
 
 def find(program: Sequence[str], ranks: int) -> "Run | None":
@@ -50,16 +49,16 @@ def find(program: Sequence[str], ranks: int) -> "Run | None":
     """
     for run in same(program, ranks):
         return run
-    wanted = pattern(recording.whole(program))
+    wanted = pattern(programs.whole(program))
     alike = (folder for folder, words in _usable(program, ranks) if pattern(words) == wanted)
     return next(_read(alike), None)
 
 
 def same(program: Sequence[str], ranks: int) -> "Iterator[Run]":
     """Returns all such records of runs with the same arguments, the latest first."""
-    wanted = recording.arguments(recording.whole(program))
+    wanted = programs.arguments(programs.whole(program))
     found = _usable(program, ranks)
-    return _read(folder for folder, words in found if recording.arguments(words) == wanted)
+    return _read(folder for folder, words in found if programs.arguments(words) == wanted)
 
 
 def is_like(run: "Run", program: Sequence[str]) -> bool:
@@ -68,7 +67,7 @@ def is_like(run: "Run", program: Sequence[str]) -> bool:
     words = run.description.get("launch", {}).get("program")
     if not words or not same_name(words, program):
         return False
-    own, its = (recording.arguments(each) for each in (recording.whole(program), words))
+    own, its = (programs.arguments(each) for each in (programs.whole(program), words))
     return _names(own) == _names(its)
 
 
@@ -81,8 +80,8 @@ def same_name(program: Sequence[str], other: Sequence[str]) -> bool:
     """Whether two programs' files, or those that they are told to run, have the same name in any
     folders. An argument such as "true" may be a program on the PATH by chance, so that the programs
     themselves must have the same name, too."""
-    first, second = (Path(recording.main_file(words)) for words in (program, other))
-    by_chance = recording.is_on_path(str(first)) and recording.is_on_path(str(second))
+    first, second = (Path(programs.main_file(words)) for words in (program, other))
+    by_chance = programs.is_on_path(str(first)) and programs.is_on_path(str(second))
     same_program = Path(program[0]).name == Path(other[0]).name
     return first.name == second.name and (same_program or not by_chance)
 
@@ -101,13 +100,9 @@ def _usable(program: Sequence[str], ranks: int) -> Iterator[tuple[Path, list[str
     """Returns records of runs of so many ranks that went well, each with its program and arguments
     as they were recorded. The program is the same file, however it was named."""
     for folder in recording.of_program(program):
-        path = folder / "run.json"
-        try:
-            found = parse_json(read_text(path, str(path)), str(path))
-        except UserError:
-            continue
-        launch: Any = found.get("launch") if isinstance(found, dict) else None
-        if isinstance(launch, dict) and launch.get("status") == 0 and found.get("ranks") == ranks:
+        found = recording.described(folder)
+        launch = recording.launch_of(found)
+        if launch.get("status") == 0 and found.get("ranks") == ranks:
             words = launch.get("program")
             if isinstance(words, list) and words:
                 yield folder, [str(word) for word in words]

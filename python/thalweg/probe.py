@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from thalweg import console, host_names, launch_files, paths, processes, weather
+from thalweg import console, host_names, launch_files, paths, processes, weather, weather_file
 from thalweg import network as networks
 from thalweg._core import probe as _core
 from thalweg._core.probe import Phase
@@ -183,7 +183,7 @@ def _keep(found: Network, listed: Sequence[str], *, is_new: bool) -> None:
     if len(own) == len(listed):
         host_names.remember(listed, own)
     if is_new:
-        weather.add(own, weather.of_network(found, time.time()))
+        weather_file.add(own, weather.of_network(found, time.time()))
 
 
 @user_errors()

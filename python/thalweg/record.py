@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg import clocks, record_file, record_rules
+from thalweg import clocks, record_file, record_rules, recording
 from thalweg.clocks import HostClock
 from thalweg.errors import UserError
 from thalweg.record_file import RATIOS, SIZE_CLASSES, RankRecord, parts_of
@@ -337,7 +337,7 @@ def read(folder: Path) -> Run:
     Raises UserError if there is none, or a file is foreign, cut off, damaged or of another run.
     """
     description = record_rules.read_description(folder)
-    parts = [part for path in _files(folder) for part in parts_of(path)]
+    parts = [part for path in recording.files(folder) for part in parts_of(path)]
     if not parts:
         raise UserError(
             f"{folder}: no rank left a record here; look on the machine of world rank 0, or at "
@@ -374,8 +374,3 @@ def dilation_of(description: Mapping[str, Any]) -> float:
 def digest(content: bytes) -> str:
     """Returns the hash by which a record names networks and plans."""
     return hashlib.sha256(content).hexdigest()
-
-
-def _files(folder: Path) -> list[Path]:
-    merged = folder / "record.bin"
-    return [*([merged] if merged.exists() else []), *sorted(folder.glob("rank-*.record"))]

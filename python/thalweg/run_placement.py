@@ -15,8 +15,8 @@ from thalweg import (
     matrices,
     past_runs,
     placement,
+    programs,
     record,
-    recording,
     wisdom,
 )
 from thalweg.binding import Core
@@ -211,7 +211,7 @@ def another_program(matrix: Path, program: Sequence[str]) -> str:
         return ""
     if not words or past_runs.same_name(words, program):
         return ""
-    other = recording.main_file(words)
+    other = programs.main_file(words)
     return f"{matrix} is the record of another program, {other}: its messages stand for this one"
 
 

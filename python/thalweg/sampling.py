@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import permutations
 
-from thalweg import host_names, paths, probe, weather
+from thalweg import host_names, paths, probe, weather, weather_file
 from thalweg import network as networks
 from thalweg.errors import user_errors
 from thalweg.files import write_file, writing
@@ -169,7 +169,7 @@ def sample(
     reached = [Host(listed.get(name, last)) for name, last in zip(names, usual, strict=True)]
     with writing(f"sample {folder}", paths.ANOTHER_CACHE):
         folder.mkdir(parents=True, exist_ok=True)
-    base = folder / f"{weather.location(names).stem}-{time.time_ns():x}.json"
+    base = folder / f"{weather_file.location(names).stem}-{time.time_ns():x}.json"
     output = base.with_suffix(".out.json")
     try:
         text = networks.to_json(of_pairs)
@@ -193,7 +193,7 @@ def sample(
         {pair: value for pair, value in everything.latency.items() if pair in both_ways},
         {pair: value for pair, value in everything.bandwidth.items() if pair in wanted},
     )
-    weather.add(hosts or [host.name for host in net.hosts], entry)
+    weather_file.add(hosts or [host.name for host in net.hosts], entry)
     return entry
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from thalweg import console, drift, inputs, probe, sampling, suspicion, weather
+from thalweg import console, drift, inputs, probe, sampling, suspicion, weather, weather_file
 from thalweg.caution import Caution
 from thalweg.errors import UserError
 from thalweg.hosts import Host
@@ -65,7 +65,7 @@ def _since_measured(
     net: Network, hosts: Iterable[str], caution: Caution
 ) -> tuple[History, list[tuple[int, int]]]:
     """Returns what suspicion.of_runs() does, of what is known since a network was measured."""
-    later = weather.load(hosts, recent=True).since(measured_at(net))
+    later = weather_file.load(hosts, recent=True).since(measured_at(net))
     return suspicion.of_runs(net, later, caution.threshold)
 
 
@@ -105,7 +105,7 @@ def measured_at(net: Network) -> float:
     """Returns when a network was measured, in seconds since 1970; 0 if that isn't known, or in the
     future by this machine's clock."""
     at = weather.seconds(net.measured_at, lambda: 0.0)
-    return at if at <= time.time() + weather.AHEAD else 0.0
+    return at if at <= time.time() + weather_file.AHEAD else 0.0
 
 
 def to_sample(net: Network, caution: Caution) -> list[tuple[int, int]]:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from thalweg import paths, weather, weather_text
+from thalweg import paths, weather_file, weather_text
 from thalweg.errors import UserError
 from thalweg.files import parse_json
 
@@ -24,12 +24,12 @@ def _read(path: Path) -> tuple[float, list[str]]:
     try:
         with path.open("rb") as file:
             changed = os.fstat(file.fileno()).st_mtime
-            head = parse_json(file.readline(weather.RECENT).decode(), str(path))
+            head = parse_json(file.readline(weather_file.RECENT).decode(), str(path))
     except (OSError, UserError, ValueError):
         return 0.0, []
     listed = head.get("hosts") if isinstance(head, dict) else None
     hosts = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
-    return changed, hosts if weather.location(hosts) == path else []
+    return changed, hosts if weather_file.location(hosts) == path else []
 
 
 def lines(sets: Sequence[Sequence[str]]) -> list[str]:

@@ -27,7 +27,7 @@ from test_matrices import MONITORED
 from test_races import RACE
 from test_record import calls, description, link, member, messages, part
 
-from thalweg import network, planner, weather, wisdom
+from thalweg import network, planner, weather_file, wisdom
 from thalweg.cli import main
 from thalweg.collective import Kind
 from thalweg.plans import Setting
@@ -119,7 +119,7 @@ def weather_lines() -> str:
         "at": 1.5, "source": "probe", "latency": [[0, 1, 1e-3]], "bandwidth": [[1, 0, 1e8]],
         "ratio": [[2, 3, 1.5]], "ports": [[0, 1e8, None]], "trunks": [["t", 1e7]],
     }  # fmt: skip
-    lines = [{"weather": weather.VERSION, "hosts": HOSTS}, entry, entry | {"at": 9}]
+    lines = [{"weather": weather_file.VERSION, "hosts": HOSTS}, entry, entry | {"at": 9}]
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
@@ -167,7 +167,7 @@ def check_events(example: tuple[Files, dict[str, Any]]) -> None:
 def check_weather(text: str) -> None:
     with TemporaryDirectory() as name:
         os.environ["XDG_CACHE_HOME"] = name
-        place = weather.location(HOSTS).relative_to(Path(name))
+        place = weather_file.location(HOSTS).relative_to(Path(name))
     files = {str(place).split("/")[-1]: text.encode(errors="backslashreplace")}
     with TemporaryDirectory() as name:
         cache = Path(name) / place.parent

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from thalweg import drift, knowledge, paths, sampling, suspicion, weather
+from thalweg import drift, knowledge, paths, sampling, suspicion, weather_file
 from thalweg import network as networks
 from thalweg.caution import USUAL, Caution
 from thalweg.errors import UserError
@@ -61,7 +61,7 @@ def measured(hours: int, rate: Callable[[random.Random], float], ago: float = 72
             if a != b
         }
         at = time.time() - ago - 3600 * (hours - hour)
-        weather.add(NAMES, Entry(at, "sample", {}, rates))
+        weather_file.add(NAMES, Entry(at, "sample", {}, rates))
 
 
 def slow(noise: random.Random) -> float:
@@ -91,7 +91,7 @@ def test_the_copy_stays_as_long_as_the_forecast_fits_it(path: Path) -> None:
     known = knowledge.network(HOSTS, LAUNCHER, OFF)
     before = known.network.read_bytes()
     late = time.time() - 249 * 3600
-    weather.add(NAMES, Entry(late, "sample", {}, {("n1", "n0"): 2.1e6}))
+    weather_file.add(NAMES, Entry(late, "sample", {}, {("n1", "n0"): 2.1e6}))
     assert knowledge.network(HOSTS, LAUNCHER, OFF) == known
     assert known.network.read_bytes() == before
     measured(100, lambda _: 5e6, 125 * 3600)
@@ -125,8 +125,8 @@ def test_a_forecast_that_is_not_sure_changes_nothing(
 
 def test_forecasts_may_need_a_number_of_values() -> None:
     measured(3, slow)
-    weather.add(NAMES, Entry(time.time(), "sample", {}, {("n1", "n0"): 2e6}))
-    history = weather.load(NAMES)
+    weather_file.add(NAMES, Entry(time.time(), "sample", {}, {("n1", "n0"): 2e6}))
+    history = weather_file.load(NAMES)
     assert {*drift.known(history, 0, least=4).bandwidth} == {("n1", "n0")}
     assert len(drift.known(history, 0, least=3).bandwidth) == 12
     assert {*drift.known(history, time.time() - 3600, least=2).bandwidth} == set()

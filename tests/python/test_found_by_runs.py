@@ -17,7 +17,7 @@ from test_knowledge import (
     sampler,  # noqa: F401
 )
 
-from thalweg import kept_network, knowledge, sampling, verification, weather
+from thalweg import kept_network, knowledge, sampling, verification, weather_file
 from thalweg import network as networks
 from thalweg.caution import USUAL
 from thalweg.weather import Entry
@@ -30,13 +30,13 @@ OTHERS = [pair for pair in ALL if pair not in TELLING]
 
 
 def found_by_run(pairs: list[tuple[int, int]]) -> None:
-    weather.add(NAMES, Entry(time.time(), "run", bandwidth=rates(pairs, 0.1)))
+    weather_file.add(NAMES, Entry(time.time(), "run", bandwidth=rates(pairs, 0.1)))
 
 
 @pytest.fixture
 def heard_of(tmp_path: Path) -> Path:
     """A user's file that a sample of this hour fits."""
-    weather.add(NAMES, Entry(time.time() - 60, "sample", bandwidth=rates(TELLING)))
+    weather_file.add(NAMES, Entry(time.time() - 60, "sample", bandwidth=rates(TELLING)))
     return given(tmp_path, network())
 
 
@@ -94,8 +94,8 @@ def test_a_kept_network_is_judged_by_what_is_measured_after_its_run(
     kept_network.learn(heard_of, summary, NAMES, int(time.time()))
     kept_network.keep_network(heard_of, summary, kept)
     found = networks.read(kept)
-    assert len(weather.load(NAMES).entries) == 2
-    assert weather.load(NAMES).since(verification.measured_at(found)).entries == []
+    assert len(weather_file.load(NAMES).entries) == 2
+    assert weather_file.load(NAMES).since(verification.measured_at(found)).entries == []
     sampler.truth = found
     assert knowledge.given(kept, HOSTS, LAUNCHER, USUAL) == knowledge.Known(kept)
     assert len(sampler.asked) == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from test_changes import CAUSE, CHANGE
 
-from thalweg import inputs, kept_network, weather
+from thalweg import inputs, kept_network, weather, weather_file
 from thalweg import network as networks
 from thalweg.cli import main
 from thalweg.errors import UserError
@@ -113,7 +113,7 @@ def test_what_a_run_found_enters_the_weather(
     latency = CHANGE | {"quantity": "latency", "causes": [cause]}
     summary = {"changes": [CHANGE, latency, CHANGE | {"outcome": "taken back"}]}
     kept_network.learn(source, summary, names, 1e9)
-    (entry,) = weather.load(names).entries
+    (entry,) = weather_file.load(names).entries
     first, second, third = names
     assert (entry.at, entry.source) == (1e9, "run")
     assert entry.latency == {(third, first): pytest.approx(0.003)}
@@ -129,7 +129,7 @@ def test_what_a_run_found_enters_the_weather(
         kept_network.learn(source, {"changes": nothing}, names, 2e9)
     kept_network.learn(source, None, names, 2e9)
     kept_network.learn(None, summary, names, 2e9)
-    assert len(weather.load(names).entries) == 1
+    assert len(weather_file.load(names).entries) == 1
     assert capsys.readouterr().err == ""
 
     kept_network.learn(tmp_path / "none.json", summary, names, 2e9)
@@ -147,7 +147,7 @@ def test_where_the_weather_can_not_be_kept_one_line_says_so(
     net = networks.even_network(4, 0.001, 1e8)
     networks.write(net, tmp_path / "net.json")
     names = [host.name for host in net.hosts]
-    path = weather.location(names)
+    path = weather_file.location(names)
     path.parent.mkdir(parents=True)
     path.write_text("something else\n")
     for at in (1e9, 2e9):

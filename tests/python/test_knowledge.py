@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from four_hosts import NAMES, network
 
-from thalweg import host_names, knowledge, paths, probe, sampling, weather
+from thalweg import host_names, knowledge, paths, probe, sampling, weather_file
 from thalweg import network as networks
 from thalweg.caution import USUAL, Caution, Start, check_threshold
 from thalweg.errors import UserError
@@ -52,7 +52,7 @@ class Sampler:
                 for a, b in true[: self.most]
             },
         )  # fmt: skip
-        weather.add(hosts or names, result)
+        weather_file.add(hosts or names, result)
         return result
 
 
@@ -153,11 +153,11 @@ def test_a_slow_link_in_a_record_is_looked_at_once(sampler: Sampler) -> None:
     keep(net)
     for ago, slow in ((50, 1.2), (40, 9.0), (30, 1.1), (20, 1.3), (10, 1.2)):
         ratio = {("b", "c"): slow, ("a", "b"): 9.0, ("c", "d"): 1.2}
-        weather.add(NAMES, Entry(time.time() - ago, "record", ratio=ratio))
+        weather_file.add(NAMES, Entry(time.time() - ago, "record", ratio=ratio))
     knowledge.network(HOSTS, LAUNCHER)
     assert sampler.asked == []
     ratio = {("b", "c"): 1.2, ("a", "b"): 9.5, ("c", "d"): 8.0}
-    weather.add(NAMES, Entry(time.time(), "record", ratio=ratio))
+    weather_file.add(NAMES, Entry(time.time(), "record", ratio=ratio))
     for _ in range(2):
         knowledge.network(HOSTS, LAUNCHER)
     assert sampler.asked == [[(2, 3)]]
@@ -165,7 +165,7 @@ def test_a_slow_link_in_a_record_is_looked_at_once(sampler: Sampler) -> None:
 
 def test_records_of_runs_do_not_put_a_sample_off(sampler: Sampler) -> None:
     keep(network())
-    weather.add(NAMES, Entry(time.time(), "record", ratio={("a", "b"): 1.0}))
+    weather_file.add(NAMES, Entry(time.time(), "record", ratio={("a", "b"): 1.0}))
     for _ in range(2):
         knowledge.network(HOSTS, LAUNCHER)
     assert len(sampler.asked) == 1
@@ -176,7 +176,7 @@ def test_what_a_run_found_is_sampled_and_does_not_put_a_sample_off(sampler: Samp
     pairs = sampling.telling_pairs(net)
     same = {(NAMES[a], NAMES[b]): float(net.bandwidth[a, b]) for a, b in pairs}
     keep(net)
-    weather.add(NAMES, Entry(time.time(), "run", bandwidth=same))
+    weather_file.add(NAMES, Entry(time.time(), "run", bandwidth=same))
     knowledge.network(HOSTS, LAUNCHER)
     assert sampler.asked == [pairs]
 
@@ -184,7 +184,7 @@ def test_what_a_run_found_is_sampled_and_does_not_put_a_sample_off(sampler: Samp
     keep(net)
     knowledge.network(HOSTS, LAUNCHER)
     assert len(sampler.asked) == 1
-    weather.add(NAMES, Entry(time.time(), "run", bandwidth={("c", "d"): 1e6}))
+    weather_file.add(NAMES, Entry(time.time(), "run", bandwidth={("c", "d"): 1e6}))
     knowledge.network(HOSTS, LAUNCHER)
     assert sampler.asked[1:] == [[(2, 3)]]
 
@@ -211,8 +211,8 @@ def test_one_slow_link_does_not_make_another_network(
     net.measured_at = now_text(60)
     path = keep(net)
     for ago in (50, 40, 30, 20, 10):
-        weather.add(NAMES, Entry(time.time() - ago, "record", ratio={("c", "d"): 1.2}))
-    weather.add(NAMES, Entry(time.time(), "record", ratio={("c", "d"): 9.0}))
+        weather_file.add(NAMES, Entry(time.time() - ago, "record", ratio={("c", "d"): 1.2}))
+    weather_file.add(NAMES, Entry(time.time(), "record", ratio={("c", "d"): 9.0}))
     assert knowledge.network(HOSTS, LAUNCHER) == knowledge.Known(path)
     assert sampler.asked[0] == [(2, 3)] and prober == []
     assert "bandwidth of c to d: 8 times worse" in " ".join(capsys.readouterr().err.split())
@@ -533,7 +533,7 @@ def test_of_runs_at_once_on_a_known_network_one_samples(sampler: Sampler) -> Non
         assert other.is_alive()
         assert sampler.asked == []
         pairs = sampling.telling_pairs(network())
-        weather.add(NAMES, Entry(time.time(), "sample", {}, rates(pairs)))
+        weather_file.add(NAMES, Entry(time.time(), "sample", {}, rates(pairs)))
     other.join()
     assert sampler.asked == []
 
@@ -546,7 +546,7 @@ def test_pairs_that_do_not_tell_do_not_put_a_sample_off(sampler: Sampler) -> Non
     keep(network())
     telling = sampling.telling_pairs(network())
     others = [(a, b) for a in range(4) for b in range(4) if a != b and (a, b) not in telling]
-    weather.add(NAMES, Entry(time.time(), "sample", {}, rates(others)))
+    weather_file.add(NAMES, Entry(time.time(), "sample", {}, rates(others)))
     knowledge.network(HOSTS, LAUNCHER)
     assert [set(asked) for asked in sampler.asked] == [set(telling)]
 
@@ -556,12 +556,12 @@ def test_what_was_found_before_a_file_was_measured_does_not_count(
 ) -> None:
     pairs = sampling.telling_pairs(network())
     for ago in range(50, 1, -1):
-        weather.add(NAMES, Entry(time.time() - 60 * ago, "sample", {}, rates(pairs)))
+        weather_file.add(NAMES, Entry(time.time() - 60 * ago, "sample", {}, rates(pairs)))
     net = network()
     net.bandwidth[:] /= 5
     net.measured_at = now_text(10)
     net.message_costs = {"openmpi": networks.MessageCost()}
-    weather.add(NAMES, Entry(time.time() - 5, "probe", {}, rates(pairs, 0.2)))
+    weather_file.add(NAMES, Entry(time.time() - 5, "probe", {}, rates(pairs, 0.2)))
     path = tmp_path / "net.json"
     networks.write(net, path)
     assert knowledge.given(path, HOSTS, LAUNCHER, USUAL) == knowledge.Known(path)
@@ -570,7 +570,7 @@ def test_what_was_found_before_a_file_was_measured_does_not_count(
 
 def test_what_the_future_has_does_not_count(sampler: Sampler, tmp_path: Path) -> None:
     pairs = sampling.telling_pairs(network())
-    weather.add(NAMES, Entry(time.time() + 86_400, "sample", {}, rates(pairs, 0.1)))
+    weather_file.add(NAMES, Entry(time.time() + 86_400, "sample", {}, rates(pairs, 0.1)))
     net = network()
     net.measured_at = now_text(-86_400)
     path = keep(net)

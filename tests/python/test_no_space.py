@@ -13,7 +13,7 @@ import pytest
 from recorded import small_tree
 
 from thalweg import network as networks
-from thalweg import probe, sampling, weather
+from thalweg import probe, sampling, weather, weather_file
 from thalweg.cli import main
 from thalweg.errors import UserError
 from thalweg.files import write_whole
@@ -58,7 +58,7 @@ def words(
     """Returns the words of a command that writes the file, or into the folder, of this name."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     known = networks.read(net)
-    weather.add([host.name for host in known.hosts], weather.of_network(known, 1e9))
+    weather_file.add([host.name for host in known.hosts], weather.of_network(known, 1e9))
     run = small_tree().write(tmp_path / "run")
     matrix = tmp_path / "matrix.csv"
     matrix.write_text("from,to,messages,bytes\n0,3,9,900\n1,2,9,900\n")
@@ -284,7 +284,7 @@ def test_notes_on_the_cache_say_how_another_is_named(
     launcher = Launcher(tmp_path / "mpirun", "openmpi", "4.1.4")
     (tmp_path / "thalweg").mkdir()
     with cause(tmp_path / "thalweg"):
-        weather.add(["host0", "host1"], weather.of_network(pair, 1e9))
+        weather_file.add(["host0", "host1"], weather.of_network(pair, 1e9))
         with pytest.raises(UserError, match="XDG_CACHE_HOME"):
             sampling.sample(pair, [(0, 1)], launcher)
     assert "XDG_CACHE_HOME" in capsys.readouterr().err

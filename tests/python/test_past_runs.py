@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from test_record import messages, part, write
 
-from thalweg import past_runs, record, recording
+from thalweg import past_runs, programs, record, recording
 
 APP = ["./app", "--size=100", "in/a.dat"]
 
@@ -54,8 +54,8 @@ def test_what_a_program_starts_is_part_of_its_pattern(tmp_path: Path) -> None:
     (tmp_path / "mesh.dat").touch()
     words = ["--cpunodebind=0", str(program), str(script), str(tmp_path / "mesh.dat")]
     kept = ["--cpunodebind=0", str(program), str(script), "/"]
-    assert past_runs.pattern(recording.whole(["env", *words])) == kept
-    assert past_runs.pattern(recording.whole(["env", "sh"]))[0].startswith("/")
+    assert past_runs.pattern(programs.whole(["env", *words])) == kept
+    assert past_runs.pattern(programs.whole(["env", "sh"]))[0].startswith("/")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_another_programs_record_does_not_stand_for_a_wrapped_one(
     for name, mode in (("job_a", 0o644), ("job_b", 0o644), ("bin/podman", 0o755)):
         Path(name).touch(mode=mode)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    recorded("010000", recording.whole(words))
+    recorded("010000", programs.whole(words))
     assert past_runs.find(words, 2)
     assert (past_runs.find(other, 2) is not None) == alike
 
@@ -108,7 +108,7 @@ def test_programs_of_different_folders_differ_however_they_are_started(
         for file, mode in (("run.sh", 0o644), ("run", 0o644), ("solver", 0o755)):
             (tmp_path / name / file).touch(mode=mode)
     monkeypatch.chdir(tmp_path / "a")
-    first = recorded("010000", recording.whole(words))
+    first = recorded("010000", programs.whole(words))
     assert [run.folder for run in past_runs.same(words, 2)] == [first]
     monkeypatch.chdir(tmp_path / "b")
     assert past_runs.find(words, 2) is None
@@ -173,7 +173,7 @@ def test_a_record_of_another_folder_is_like_a_run_with_the_same_names(
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "run.sh").touch(mode=0o755)
     monkeypatch.chdir(tmp_path / "a")
-    run = record.read(recorded("010000", recording.whole(["bash", "run.sh", "10"])))
+    run = record.read(recorded("010000", programs.whole(["bash", "run.sh", "10"])))
     monkeypatch.chdir(tmp_path / "b")
     assert past_runs.is_like(run, ["bash", "run.sh", "10"])
     assert not past_runs.is_like(run, ["bash", "run.sh", "20"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from thalweg import host_names, probe, processes, weather
+from thalweg import host_names, probe, processes, weather_file
 from thalweg import network as networks
 from thalweg.errors import UserError
 from thalweg.hosts import Host
@@ -276,7 +276,7 @@ def test_what_hosts_call_themselves_is_kept(stage: Path, own_cache: Path) -> Non
     launcher = launcher_that(stage, f'echo "$@" > {stage}/arguments\n{say(STARTED + end)}')
     probe.run([Host("paris"), Host("me@lyon")], stage / "net.json", launcher)
     assert host_names.own(["me@lyon", "paris"]) == ["host1", "host0"]
-    assert weather.load(["host0", "host1"]).entries
+    assert weather_file.load(["host0", "host1"]).entries
     # Ranks are launched in the order of the base, by the names that are listed.
     listed = [Host("me@lyon"), Host("paris")]
     probe.run(listed, stage / "other.json", launcher, base=stage / "net.json")

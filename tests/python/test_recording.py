@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from test_run import launcher, plan_beside  # noqa: F401
 
-from thalweg import inputs, paths, record, recording
+from thalweg import inputs, paths, programs, record, recording
 from thalweg import network as networks
 from thalweg.cli import main
 from thalweg.errors import UserError
@@ -161,39 +161,6 @@ def test_records_that_nothing_has_used_for_long_are_removed(
     assert not found[0].parent.exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "script", "rest"),
-    [
-        (["-u", "app.py", "a"], "app.py", ["-u", "a"]),
-        (["-X", "dev", "app.py"], "app.py", ["-X", "dev"]),
-        (["-Xdev", "-uW", "error", "app.py"], "app.py", ["-Xdev", "-uW", "error"]),
-        (
-            ["--check-hash-based-pycs", "never", "app.py"],
-            "app.py",
-            ["--check-hash-based-pycs", "never"],
-        ),
-        (["-m", "pkg", "a"], "pkg", ["-m", "pkg", "a"]),
-        (["-um", "pkg", "a"], "pkg", ["-um", "pkg", "a"]),
-        (["-mpkg", "a"], "-mpkg", ["-mpkg", "a"]),
-        (["-c", "import pkg", "a"], "import pkg a", ["-c", "import pkg", "a"]),
-        (["-", "a"], "a", ["-", "a"]),
-        ([], None, []),
-    ],
-)
-def test_an_interpreters_script_is_found_behind_its_options(
-    words: list[str],
-    script: str | None,
-    rest: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    program, *arguments = recording.identity(["/none/python3", *words])
-    code = str(tmp_path / script) if script and script.endswith(".py") else script
-    assert program == " ".join(filter(None, ["/none/python3", code]))
-    assert arguments == rest
-
-
 def test_a_program_is_recorded_by_the_whole_paths_of_its_files(
     recorder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,8 +172,8 @@ def test_a_program_is_recorded_by_the_whole_paths_of_its_files(
         program = json.loads((tmp_path / "it/run.json").read_text())["launch"]["program"]
         assert program[1:] == [str(tmp_path / name), "run.dat", "x"]
         assert program[0].startswith("/") and program[0].endswith("/bash")
-        assert recording.whole(program) == program
-        assert recording.identity(program) == recording.identity(["bash", name, "run.dat", "x"])
+        assert programs.whole(program) == program
+        assert programs.identity(program) == programs.identity(["bash", name, "run.dat", "x"])
 
 
 @pytest.mark.parametrize(
@@ -241,51 +208,6 @@ def test_wrapped_programs_do_not_remove_each_others_records(
         found.append(made.rename(made.with_name(f"20000101T00000{number}-1")))
     assert [folder.exists() for folder in found[:3]] == [True, False, True]
     assert recording.of_program(words) == found[:1]
-
-
-@pytest.mark.parametrize(
-    ("words", "depends"),
-    [
-        (["bash", "-c", "cd x && ./a 1"], True),
-        (["env", "X=1", "sh", "-c", "exec python3 a.py"], True),
-        (["apptainer", "exec", "i.sif", "./a"], True),
-        (["bash", "-c", "exec a 1"], False),
-        (["bash", "-c", "exec /opt/a 1"], False),
-        (["apptainer", "exec", "i.sif", "a", "in/a.dat"], False),
-    ],
-)
-def test_hidden_code_of_another_folder_is_another_program(
-    words: list[str], *, depends: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/apptainer").touch(mode=0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    found = []
-    for name in ("here", "there"):
-        (tmp_path / name).mkdir()
-        monkeypatch.chdir(tmp_path / name)
-        found.append(recording.identity(words)[0])
-    assert (found[0] != found[1]) == depends
-
-
-def test_numbers_and_data_of_hidden_code_make_no_other_program() -> None:
-    first = recording.identity(["docker", "run", "i", "a", "-n", "10", "in/a.dat"])
-    second = recording.identity(["docker", "run", "i", "a", "-n", "1.5e3", "out/b.dat"])
-    assert first[0] == second[0] and first != second
-
-
-@pytest.mark.parametrize(
-    ("words", "other", "same"),
-    [
-        (["bash", "-c", "app --seed 17 > out.123"], ["bash", "-c", "app --seed 8 > out.9"], True),
-        (["docker", "run", "i", "a", "/in/case1"], ["docker", "run", "i", "a", "/in/case2"], True),
-        (["docker", "run", "i", "a", "/in/caseA"], ["docker", "run", "i", "a", "/in/caseB"], False),
-    ],
-)
-def test_numbers_in_commands_and_names_make_no_other_program(
-    words: list[str], other: list[str], *, same: bool
-) -> None:
-    assert (recording.identity(words)[0] == recording.identity(other)[0]) == same
 
 
 def test_no_record_leaves_none(recorder: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from thalweg import network as networks
-from thalweg import paths, planner, planning, preparation, races, run_summary, weather
+from thalweg import paths, planner, planning, preparation, races, run_summary, weather, weather_file
 from thalweg.cli import main
 from thalweg.commands import run
 from thalweg.errors import UserError
@@ -682,7 +682,7 @@ def test_a_program_on_known_hosts_starts_without_numpy(
     file = paths.network(["a", "b", "c"])
     file.parent.mkdir(parents=True)
     networks.write(net, file)
-    weather.add(["a", "b", "c"], weather.of_network(net, time.time()))
+    weather_file.add(["a", "b", "c"], weather.of_network(net, time.time()))
     script = (
         "import sys; from thalweg.cli import main; from thalweg.commands import run\n"
         "launch = run.launch\n"

@@ -22,6 +22,7 @@ from thalweg import (
     paths,
     planning,
     preparation,
+    programs,
     record,
     recording,
     run_placement,
@@ -493,13 +494,13 @@ def test_a_named_record_of_another_wrapped_program_is_called_so(
     monkeypatch.chdir(tmp_path)
     for name in ("a", "a.sh", "b.sh"):
         Path(name).touch(mode=0o755)
-    script = recorded("010000", recording.whole(["bash", "a.sh"]))
+    script = recorded("010000", programs.whole(["bash", "a.sh"]))
     said = run_placement.another_program(script, ["bash", "b.sh"])
     assert f"another program, {tmp_path / 'a.sh'}: " in said
     assert run_placement.another_program(script, ["bash", "./a.sh"]) == ""
-    plain = recorded("020000", recording.whole(["./a"]))
+    plain = recorded("020000", programs.whole(["./a"]))
     assert run_placement.another_program(plain, ["env", "./a"]) == ""
-    sorting = recorded("025000", recording.whole(["./a", "sort"]))
+    sorting = recorded("025000", programs.whole(["./a", "sort"]))
     assert "/a: " in run_placement.another_program(sorting, ["./b", "sort"])
     module = recorded("030000", ["python3", "-m", "app"])
     assert "another program, app: " in run_placement.another_program(

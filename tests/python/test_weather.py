@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from four_hosts import NAMES, network
 
-from thalweg import batch_job, paths, weather, weather_text
+from thalweg import batch_job, paths, weather, weather_file, weather_text
 from thalweg import network as networks
 from thalweg.cli import main
 from thalweg.weather import Entry
@@ -34,29 +34,29 @@ def test_what_is_added_is_read() -> None:
     net.hosts = [networks.Host("a", math.inf, 3e6), *net.hosts[1:]]
     added = [weather.of_network(net, 5), entry(7), Entry(6, "record", ratio={("c", "a"): 1.5})]
     for each in added:
-        weather.add(reversed(NAMES), each)
-    found = weather.load(NAMES)
+        weather_file.add(reversed(NAMES), each)
+    found = weather_file.load(NAMES)
     assert [each.source for each in found.entries] == ["probe", "record", "sample"]
     assert found.entries[0] == added[0]
     assert found.entries[0].ports["a"] == (math.inf, 3e6)
     assert found.entries[0].trunks == {"west->east": 8e6}
     assert found.series("bandwidth", ("a", "b")).times == [5, 7]
     assert found.series("ratio", ("c", "a")).values == [1.5]
-    assert weather.load(["a", "b"]).entries == []
+    assert weather_file.load(["a", "b"]).entries == []
 
 
 def test_histories_that_nobody_reads_any_more_are_dropped() -> None:
     long_ago = time.time() - 86_400 * (paths.UNUSED_DAYS + 1)
     known = [["a", "b"], ["a", "b", "c"], ["a", "b", "d"]]
     for hosts in known:
-        weather.add(hosts, entry(7))
+        weather_file.add(hosts, entry(7))
     for hosts in known:
-        os.utime(weather.location(hosts), (long_ago, long_ago))
-    weather.load(known[0])  # reading is use, too
-    weather.add(known[1], entry(8))
-    weather.add(["a", "b", "e"], entry(7))
-    assert [weather.location(hosts).exists() for hosts in known] == [True, True, False]
-    assert weather.location(["a", "b", "e"]).exists()
+        os.utime(weather_file.location(hosts), (long_ago, long_ago))
+    weather_file.load(known[0])  # reading is use, too
+    weather_file.add(known[1], entry(8))
+    weather_file.add(["a", "b", "e"], entry(7))
+    assert [weather_file.location(hosts).exists() for hosts in known] == [True, True, False]
+    assert weather_file.location(["a", "b", "e"]).exists()
 
 
 def test_inferred_pairs_are_not_kept() -> None:
@@ -85,25 +85,25 @@ def test_of_too_many_pairs_those_are_kept_that_have_each_host(hosts: int) -> Non
 
 
 def test_a_head_that_was_cut_off_is_written_anew(capsys: pytest.CaptureFixture[str]) -> None:
-    weather.add(NAMES, entry(1))
-    path = weather.location(NAMES)
+    weather_file.add(NAMES, entry(1))
+    path = weather_file.location(NAMES)
     whole = path.read_bytes()
     for end in range(whole.index(b"\n") + 1):
         path.write_bytes(whole[:end])
-        assert weather.load(NAMES).entries == []
-        weather.add(NAMES, entry(1))
+        assert weather_file.load(NAMES).entries == []
+        weather_file.add(NAMES, entry(1))
         assert path.read_bytes() == whole
     assert capsys.readouterr().err == ""
 
 
 def test_torn_and_damaged_lines_are_skipped() -> None:
-    weather.add(NAMES, entry(1))
-    path = weather.location(NAMES)
+    weather_file.add(NAMES, entry(1))
+    path = weather_file.location(NAMES)
     whole = path.read_bytes()
     for end in range(whole.index(b"\n") + 1, len(whole)):
         path.write_bytes(whole[:end])
-        weather.add(NAMES, entry(2))
-        times = [each.at for each in weather.load(NAMES).entries]
+        weather_file.add(NAMES, entry(2))
+        times = [each.at for each in weather_file.load(NAMES).entries]
         assert times[-1] == 2
         assert set(times) <= {1, 2}
     for damage in ('{"at": 1}', "[]", '{"at": NaN, "source": "probe"}', "{" * 5000, "\x00",
@@ -119,7 +119,7 @@ def test_torn_and_damaged_lines_are_skipped() -> None:
                    '{"at": 3, "source": "sample", "ports": [[0, 1, 1e308]]}',
                    '{"at": 3, "source": "sample", "bandwidth": [[0, 1, -1]]}'):  # fmt: skip
         path.write_bytes(whole + damage.encode() + b"\n")
-        assert [each.at for each in weather.load(NAMES).entries] == [1], damage
+        assert [each.at for each in weather_file.load(NAMES).entries] == [1], damage
 
 
 @pytest.mark.parametrize(
@@ -128,42 +128,42 @@ def test_torn_and_damaged_lines_are_skipped() -> None:
 def test_a_foreign_file_is_ignored_and_kept(
     content: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = weather.location(NAMES)
+    path = weather_file.location(NAMES)
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
-    assert weather.load(NAMES).entries == []
-    assert weather.load(NAMES, recent=True).entries == []
+    assert weather_file.load(NAMES).entries == []
+    assert weather_file.load(NAMES, recent=True).entries == []
     assert capsys.readouterr().err.count("is ignored") == 1
     for _ in range(2):
-        weather.add(NAMES, entry(1))
+        weather_file.add(NAMES, entry(1))
     assert path.read_bytes() == content
     assert capsys.readouterr().err == "", "it was said"
 
 
 def test_many_may_add_at_once() -> None:
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda at: weather.add(NAMES, entry(at)), range(200)))
-    assert [each.at for each in weather.load(NAMES).entries] == list(range(200))
+        list(pool.map(lambda at: weather_file.add(NAMES, entry(at)), range(200)))
+    assert [each.at for each in weather_file.load(NAMES).entries] == list(range(200))
 
 
 def test_recent_entries_are_read_from_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     for at in range(100):
-        weather.add(NAMES, entry(at))
-    monkeypatch.setattr(weather, "RECENT", 1000)
-    times = [each.at for each in weather.load(NAMES, recent=True).entries]
+        weather_file.add(NAMES, entry(at))
+    monkeypatch.setattr(weather_file, "RECENT", 1000)
+    times = [each.at for each in weather_file.load(NAMES, recent=True).entries]
     assert times == list(range(100 - len(times), 100))
     assert 1 < len(times) < 20
-    monkeypatch.setattr(weather, "LARGEST", 2000)
-    weather.add(NAMES, entry(100))
-    times = [each.at for each in weather.load(NAMES).entries]
+    monkeypatch.setattr(weather_file, "LARGEST", 2000)
+    weather_file.add(NAMES, entry(100))
+    times = [each.at for each in weather_file.load(NAMES).entries]
     assert times == list(range(101 - len(times), 101))
     assert len(times) == pytest.approx(51, abs=2)
 
 
 def test_without_a_place_work_goes_on(own_cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (own_cache / "thalweg").write_text("")
-    weather.add(NAMES, entry(1))
-    assert weather.load(NAMES).entries == []
+    weather_file.add(NAMES, entry(1))
+    assert weather_file.load(NAMES).entries == []
     assert "can't be written" in capsys.readouterr().err
 
 
@@ -182,7 +182,7 @@ def test_the_command_shows_draws_and_prints_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for at in range(30):
-        weather.add(NAMES, entry(1e9 + HOUR * at, 1e6 if at < 20 else 4e6))
+        weather_file.add(NAMES, entry(1e9 + HOUR * at, 1e6 if at < 20 else 4e6))
     listed = ",".join(NAMES)
     drawing = tmp_path / "w.svg"
     assert main(["weather", "-H", listed, "--picture", str(drawing)]) == 0
@@ -223,9 +223,11 @@ def test_where_no_hosts_are_named_those_that_have_a_history_are_listed(
     (line,) = capsys.readouterr().out.splitlines()
     assert "none have a history yet" in line and "name hosts with -H" in line
     for ago, hosts in ((20, ["b", "a"]), (10, [f"n{at}" for at in range(6)])):
-        weather.add(hosts, entry(1) if "a" in hosts else Entry(1, "sample", {("n0", "n1"): 1e-3}))
-        os.utime(weather.location(hosts), (time.time() - ago, time.time() - ago))
-    folder = weather.location(NAMES).parent
+        weather_file.add(
+            hosts, entry(1) if "a" in hosts else Entry(1, "sample", {("n0", "n1"): 1e-3})
+        )
+        os.utime(weather_file.location(hosts), (time.time() - ago, time.time() - ago))
+    folder = weather_file.location(NAMES).parent
     for name, content in (
         ("1", b'{"weather": 1, "hosts": ["a", 3]}\n'),
         ("2", b"\xff"),

@@ -6,10 +6,21 @@ from typing import Annotated, Any
 
 import typer
 
-from thalweg import changes, console, events, explain, inputs, operations, races, record, units
+from thalweg import (
+    changes,
+    console,
+    events,
+    explain,
+    inputs,
+    operations,
+    races,
+    record,
+    recording,
+    units,
+)
 from thalweg.collective import neighborhoods, parse_kind
 from thalweg.errors import UserError
-from thalweg.files import is_file, is_folder, parse_json, read_text
+from thalweg.files import is_file, is_folder
 from thalweg.options import (
     Budget,
     CollectiveOption,
@@ -158,13 +169,7 @@ def _why_unchanged(folder: Path, summary: Mapping[str, Any], is_asked: bool) -> 
 
 def _launch_command(folder: Path) -> list[str]:
     """Returns the launcher's command of a run; empty if the folder doesn't say it, as a trace's."""
-    path = folder / "run.json"
-    try:
-        found = parse_json(read_text(path, str(path)), str(path))
-    except UserError:
-        return []
-    launch = found.get("launch") if isinstance(found, dict) else None
-    words = launch.get("command") if isinstance(launch, dict) else None
+    words = recording.launch_of(recording.described(folder)).get("command")
     return [str(word) for word in words] if isinstance(words, list) else []
 
 

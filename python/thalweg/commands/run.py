@@ -182,7 +182,9 @@ def command(
 
 def _say_where(folder: Path) -> None:
     """Names the folder of a run record, which other commands take, if ranks left it here."""
-    if (folder / "record.bin").exists() or any(folder.glob("rank-*.record")):
+    from thalweg.recording import files
+
+    if files(folder):
         console.note(f"the run record is in {folder}")
 
 
@@ -323,7 +325,8 @@ def begin_recording(
     usual_one = folder is None
     if prepared.is_off or (usual_one and not (prepared.plan or always)):
         return None
-    from thalweg.recording import Recording, usual, whole
+    from thalweg.programs import whole
+    from thalweg.recording import Recording, usual
 
     if folder is None:
         folder = usual(program, [host.name for host in prepared.hosts])

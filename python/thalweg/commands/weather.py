@@ -14,7 +14,7 @@ from thalweg import (
     picture,
     record,
     units,
-    weather,
+    weather_file,
     weather_findings,
     weather_index,
     weather_text,
@@ -119,7 +119,7 @@ def _show(what: Path | None, request: Request, output: Path | None, *, json: boo
     if not names:
         _show_known(output, json=json)
         return
-    history = weather.load(names)
+    history = weather_file.load(names)
     found = weather_findings.lines(history, time.time())
     if output:
         picture.write(output, weather_text.picture(history, found))
