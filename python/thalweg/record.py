@@ -1,6 +1,5 @@
 """Reads what a run leaves in its folder: the run record. docs/record.md describes every field."""
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -369,8 +368,3 @@ def dilation_of(description: Mapping[str, Any]) -> float:
     found = description.get("dilation", 1)
     usable = isinstance(found, int | float) and 1 <= found < math.inf
     return float(found) if usable else 1.0
-
-
-def digest(content: bytes) -> str:
-    """Returns the hash by which a record names networks and plans."""
-    return hashlib.sha256(content).hexdigest()

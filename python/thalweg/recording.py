@@ -199,9 +199,12 @@ def _as_json(network: Path) -> bytes:
 
 
 def _hashed(path: Path) -> Mapping[str, str]:
-    from thalweg.record import digest  # with numpy, which no start waits for
-
     return {"file": path.name, "sha256": digest(path.read_bytes())}
+
+
+def digest(content: bytes) -> str:
+    """Returns the hash by which a record names networks and plans."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def _utc() -> str:

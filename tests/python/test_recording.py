@@ -55,8 +55,8 @@ def test_run_json_has_what_only_the_launcher_knows(recorder: Path, tmp_path: Pat
     assert launch["command"][-2:] == ["./app", "x"]
     assert launch["start"] <= launch["end"]
     plan = recorder.with_name("a.plan")
-    assert launch["plan"] == {"file": "plan.bin", "sha256": record.digest(plan.read_bytes())}
-    assert launch["network"] == {"file": "network.json", "sha256": record.digest(b"{}")}
+    assert launch["plan"] == {"file": "plan.bin", "sha256": recording.digest(plan.read_bytes())}
+    assert launch["network"] == {"file": "network.json", "sha256": recording.digest(b"{}")}
     assert (tmp_path / "it/network.json").read_text() == "{}"
     assert (tmp_path / "it/plan.bin").read_bytes() == plan.read_bytes()
 
@@ -87,7 +87,7 @@ def test_the_copy_of_the_network_is_json(recorder: Path, tmp_path: Path, given: 
     copy = tmp_path / "it/network.json"
     assert copy.read_text() == networks.to_json(net)
     launch = json.loads((tmp_path / "it/run.json").read_text())["launch"]
-    assert launch["network"]["sha256"] == record.digest(copy.read_bytes())
+    assert launch["network"]["sha256"] == recording.digest(copy.read_bytes())
 
 
 def test_the_cache_keeps_the_last_records_of_a_program(
