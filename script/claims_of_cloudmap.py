@@ -287,6 +287,7 @@ CLOUDMAP: Claims = {
         gain("11b"),
         *(cell("cloudmap", "most", f"figure={each}") for each in ("11a", "11b")),
         given("256", "8"),
+        note("placement-smpi", "256 ranks on 8 hosts, geometric means: gain #,"),
     ],
     "Figure 12": [
         PATTERNS,
@@ -322,6 +323,8 @@ CLOUDMAP: Claims = {
         given("64"),
         mapping_time("256", "32"),
         given("256"),
+        *extremes([column("placement", "time, median", "table=Recorded matrices")]),
+        given("64"),
         *extremes([column("startup", "added", "hosts never seen")]),
         given("16"),
         kinds("startup", "scenario"),
