@@ -64,7 +64,7 @@ def same(program: Sequence[str], ranks: int) -> "Iterator[Run]":
 def is_like(run: "Run", program: Sequence[str]) -> bool:
     """Whether a run, of any record, was one of the same program, by its name, with the same
     arguments."""
-    words = run.description.get("launch", {}).get("program")
+    words = run.launch.get("program")
     if not words or not same_name(words, program):
         return False
     own, its = (programs.arguments(each) for each in (programs.whole(program), words))

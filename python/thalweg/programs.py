@@ -121,9 +121,9 @@ def code(words: Sequence[str]) -> str:
     at, file = _main(words)
     found = [shutil.which(words[0]) or words[0], *([file] if file else [])]
     files = " ".join(os.path.realpath(each) for each in found)
-    code = f"{files} {words[at]}" if at and not file else files
+    known = f"{files} {words[at]}" if at and not file else files
     hiding = _hiding(words)
-    return code if hiding is None else " ".join([code, *_hidden(whole(words)[hiding + 1 :])])
+    return known if hiding is None else " ".join([known, *_hidden(whole(words)[hiding + 1 :])])
 
 
 def _hidden(words: Sequence[str]) -> list[str]:

@@ -145,9 +145,14 @@ class Run:
         return list(self.description["placement"])
 
     @property
+    def launch(self) -> Mapping[str, Any]:
+        """What the launcher knew of the run; empty if it didn't start it, or never saw its end."""
+        return recording.launch_of(self.description)
+
+    @property
     def status(self) -> int | None:
         """The launcher's exit status; None if it isn't known."""
-        status = self.description.get("launch", {}).get("status")
+        status = self.launch.get("status")
         return status if isinstance(status, int) else None
 
     @cached_property

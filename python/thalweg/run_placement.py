@@ -206,7 +206,7 @@ def named(path: Path, ranks: int) -> Program:
 def another_program(matrix: Path, program: Sequence[str]) -> str:
     """Says whose record a named matrix is, if it isn't this program's; else empty."""
     try:
-        words = record.read(matrix).description.get("launch", {}).get("program")
+        words = record.read(matrix).launch.get("program")
     except UserError:  # no record, but a matrix
         return ""
     if not words or past_runs.same_name(words, program):
@@ -274,7 +274,7 @@ def restricted(choice: Choice, free: Choice) -> Choice:
 
 def launcher_order(run: Run) -> list[str] | None:
     """Returns the host of each rank in the launcher's order, if the run was placed otherwise."""
-    found = run.description.get("launch", {}).get("order")
+    found = run.launch.get("order")
     if not isinstance(found, list) or len(found) != run.ranks:
         return None
     names = host_names.as_in([str(name) for name in found], run.hosts)
@@ -301,9 +301,8 @@ def hosts_of(run: Run) -> list[str]:
 
 def seconds_of(run: Run) -> float | None:
     """How long a recorded run took, its start by the launcher included; None if not known."""
-    found = run.description.get("launch", {}).get("seconds")
-    usable = isinstance(found, int | float) and found > 0
-    return float(found) / run.dilation if usable else None
+    found = run.launch.get("seconds")
+    return found / run.dilation if isinstance(found, int | float) and found > 0 else None
 
 
 def _earlier_seconds(known: Program) -> float | None:
@@ -316,7 +315,7 @@ def in_collectives(run: Run) -> float:
 
 
 def _when(run: Run) -> str:
-    return str(run.description.get("launch", {}).get("start", "an unknown time"))
+    return str(run.launch.get("start", "an unknown time"))
 
 
 # What is said -----------------------------------------------------------------------------------

@@ -284,7 +284,7 @@ def _keep_time(prepared: Preparation, run: "Run", *, bound: bool) -> None:
     from thalweg import inputs, past_placements
 
     question = past_placements.Question(
-        run.description["launch"]["program"], run.ranks, prepared.launcher.form, bound
+        run.launch["program"], run.ranks, prepared.launcher.form, bound
     )
     try:
         past_placements.keep(question, run, inputs.network(run.folder / "network.json"))

@@ -154,7 +154,7 @@ def _hosts(what: Path) -> list[str]:
     """Returns the hosts of a network file or a run record. Raises UserError."""
     if is_folder(what):
         run = record.read(what)
-        return list(run.description.get("launch", {}).get("hosts") or run.hosts)
+        return list(run.launch.get("hosts") or run.hosts)
     return [host.name for host in inputs.network(what).hosts]
 
 
