@@ -3,21 +3,28 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <queue>
+#include <span>
 #include <tuple>
 
 namespace thalweg::mapping {
 namespace {
 
-/// Symmetric weights of the pairs of ranks: seconds at a middling distance.
+/// The pairs of ranks have symmetric weights: seconds at a middling distance.
 class Bisection {
 public:
   Bisection(const Problem& problem, const HostCosts& costs, const std::vector<std::int32_t>& slots)
       : _problem(problem), _costs(costs), _slots(slots),
         _placement(index(problem.ranks()), no_host), _side(index(problem.ranks()), -1),
-        _gain(index(problem.ranks())), _version(index(problem.ranks())),
-        _middling(middling(problem, costs)) {}
+        _gain(index(problem.ranks())), _version(index(problem.ranks())) {
+    const HostCosts::Pair each = middling(problem, costs);
+    for (Rank rank = 0; rank < problem.ranks(); ++rank) {
+      _first.push_back(_edges.size());
+      for (const Communication::Peer& peer : problem.communication.peers(rank))
+        _edges.push_back({peer.rank, weight(peer, each)});
+    }
+    _first.push_back(_edges.size());
+  }
 
   Placement run() {
     std::vector<Rank> ranks;
@@ -31,6 +38,16 @@ public:
   }
 
 private:
+  /// A rank that another one exchanges messages with.
+  struct Edge {
+    Rank rank = 0;
+    double weight = 0; ///< seconds
+  };
+  [[nodiscard]] std::span<const Edge> edges(Rank rank) const {
+    return std::span(_edges).subspan(_first[index(rank)],
+                                     _first[index(rank) + 1] - _first[index(rank)]);
+  }
+
   void divide(const std::vector<Rank>& ranks, const std::vector<HostId>& hosts) {
     if (hosts.size() == 1) {
       for (const Rank rank : ranks)
@@ -54,23 +71,26 @@ private:
           hosts, {}, [&](HostId host) { return host == from ? -1 : apart(from, host); });
     };
     const HostId one = farthest(hosts.front()), other = farthest(one);
-    std::vector<HostId> order = hosts;
-    std::ranges::stable_sort(order, {},
-                             [&](HostId host) { return apart(one, host) - apart(other, host); });
-    // Where there is a clear step between two halves, such as between sites; else in the middle.
-    const auto lean = [&](std::size_t at) {
-      return apart(one, order[at]) - apart(other, order[at]);
+    struct Leaning {
+      double by; // seconds that it is farther from `one` than from `other`
+      HostId host;
     };
-    const double whole = lean(order.size() - 1) - lean(0);
+    std::vector<Leaning> order;
+    for (const HostId host : hosts)
+      order.push_back({apart(one, host) - apart(other, host), host});
+    std::ranges::stable_sort(order, {}, &Leaning::by);
+    // Where there is a clear step between two halves, such as between sites; else in the middle.
     std::size_t cut = order.size() / 2;
-    double widest = 0.4 * whole;
+    double widest = 0.4 * (order.back().by - order.front().by);
     for (std::size_t at = 1; at + 1 < order.size(); ++at)
-      if (lean(at) - lean(at - 1) > widest && order[at - 1] != other && order[at] != one) {
-        widest = lean(at) - lean(at - 1);
+      if (const double step = order[at].by - order[at - 1].by;
+          step > widest && order[at - 1].host != other && order[at].host != one) {
+        widest = step;
         cut = at;
       }
-    const auto middle = order.begin() + static_cast<std::ptrdiff_t>(cut);
-    std::vector<HostId> near(order.begin(), middle), far(middle, order.end());
+    std::vector<HostId> near, far;
+    for (std::size_t at = 0; at < order.size(); ++at)
+      (at < cut ? near : far).push_back(order[at].host);
     std::ranges::sort(near);
     std::ranges::sort(far);
     return {near, far};
@@ -107,8 +127,8 @@ private:
     std::priority_queue<Candidate> heap;
     for (const Rank rank : ranks) {
       double sum = 0;
-      for (const Communication::Peer& peer : _problem.communication.peers(rank))
-        if (_side[index(peer.rank)] >= 0) sum += weight(peer, _middling);
+      for (const Edge& edge : edges(rank))
+        if (_side[index(edge.rank)] >= 0) sum += edge.weight;
       _gain[index(rank)] = -sum;
       _version[index(rank)] = 0;
     }
@@ -118,10 +138,10 @@ private:
       _side[index(rank)] = 0;
       ++taken;
       last = rank;
-      for (const Communication::Peer& peer : _problem.communication.peers(rank))
-        if (_side[index(peer.rank)] == 1) {
-          _gain[index(peer.rank)] += 2 * weight(peer, _middling);
-          heap.emplace(_gain[index(peer.rank)], -peer.rank, ++_version[index(peer.rank)]);
+      for (const Edge& edge : edges(rank))
+        if (const std::size_t other = index(edge.rank); _side[other] == 1) {
+          _gain[other] += 2 * edge.weight;
+          heap.emplace(_gain[other], -edge.rank, ++_version[other]);
         }
     };
     if (count > 0) take(seed);
@@ -148,9 +168,9 @@ private:
     std::size_t smaller = 0;
     for (const Rank rank : ranks) {
       double gain = 0;
-      for (const Communication::Peer& peer : _problem.communication.peers(rank))
-        if (const int side = _side[index(peer.rank)]; side >= 0)
-          gain += side == _side[index(rank)] ? -weight(peer, _middling) : weight(peer, _middling);
+      for (const Edge& edge : edges(rank))
+        if (const int side = _side[index(edge.rank)]; side >= 0)
+          gain += side == _side[index(rank)] ? -edge.weight : edge.weight;
       _gain[index(rank)] = gain;
       _version[index(rank)] = 0;
       heaps[index(_side[index(rank)])].emplace(gain, -rank, 0);
@@ -171,12 +191,11 @@ private:
         _version[index(rank)] = -1; // stays where it is now
         _side[index(rank)] = 1 - side;
         moved.push_back(rank);
-        for (const Communication::Peer& peer : _problem.communication.peers(rank)) {
-          const std::size_t other = index(peer.rank);
+        for (const Edge& edge : edges(rank)) {
+          const std::size_t other = index(edge.rank);
           if (_side[other] < 0 || _version[other] < 0) continue;
-          _gain[other] +=
-              _side[other] == side ? 2 * weight(peer, _middling) : -2 * weight(peer, _middling);
-          heaps[index(_side[other])].emplace(_gain[other], -peer.rank, ++_version[other]);
+          _gain[other] += _side[other] == side ? 2 * edge.weight : -2 * edge.weight;
+          heaps[index(_side[other])].emplace(_gain[other], -edge.rank, ++_version[other]);
         }
         return;
       }
@@ -201,8 +220,9 @@ private:
   Placement _placement;
   std::vector<int> _side; ///< by rank: 0 or 1; -1: not among those that are divided now
   std::vector<double> _gain;
-  std::vector<int> _version; ///< of a rank's gain in a heap; -1: it has moved
-  HostCosts::Pair _middling;
+  std::vector<int> _version;       ///< of a rank's gain in a heap; -1: it has moved
+  std::vector<std::size_t> _first; ///< of each rank's edges; one more at the end
+  std::vector<Edge> _edges;
 };
 
 } // namespace

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 #include <string>
-#include <tuple>
 
 namespace thalweg::mapping {
 namespace {
@@ -26,7 +26,35 @@ void check_traffic(const Traffic& each, Rank ranks) {
     fail(" is in phase " + std::to_string(each.phase) + ": phases are numbered from 0");
 }
 
+/// What a rank exchanges with a peer by one entry of the matrix.
+struct Half {
+  Rank rank = 0, peer = 0;
+  std::int32_t phase = 0;
+  Communication::Exchange exchange;
+};
+
+/// Sorts by a number from 0 to count - 1; equal ones stay in their order, so that sums don't depend
+/// on the sorting. O(halves + count).
+void sort_stably(std::vector<Half>& halves, std::int32_t Half::*number, std::size_t count) {
+  std::vector<std::size_t> next(count + 1);
+  for (const Half& half : halves)
+    ++next[index(half.*number) + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::vector<Half> sorted(halves.size());
+  for (const Half& half : halves)
+    sorted[next[index(half.*number)]++] = half;
+  halves.swap(sorted);
+}
+
 } // namespace
+
+Communication::Exchange& Communication::Exchange::operator+=(const Exchange& other) {
+  sent_messages += other.sent_messages;
+  sent_bytes += other.sent_bytes;
+  received_messages += other.received_messages;
+  received_bytes += other.received_bytes;
+  return *this;
+}
 
 Communication::Communication(Rank ranks, std::vector<Traffic> entries) {
   if (ranks < 1 || ranks > algorithms::most_ranks)
@@ -38,38 +66,33 @@ Communication::Communication(Rank ranks, std::vector<Traffic> entries) {
   std::erase_if(entries, [](const Traffic& each) {
     return each.from == each.to || (each.messages == 0 && each.bytes == 0);
   });
-  struct Half {
-    Rank rank;
-    Peer peer;
-  };
   std::vector<Half> halves;
   halves.reserve(2 * entries.size());
   for (const Traffic& each : entries) {
     const std::int32_t phase = std::min(each.phase, most_phases - 1);
     _phases = std::max<std::size_t>(_phases, index(phase) + 1);
-    halves.push_back({each.from, {each.to, phase, each.messages, each.bytes, 0, 0}});
-    halves.push_back({each.to, {each.from, phase, 0, 0, each.messages, each.bytes}});
+    halves.push_back({each.from, each.to, phase, {each.messages, each.bytes, 0, 0}});
+    halves.push_back({each.to, each.from, phase, {0, 0, each.messages, each.bytes}});
     _messages += each.messages;
     _bytes += each.bytes;
   }
-  const auto key = [](const Half& half) {
-    return std::tuple(half.rank, half.peer.rank, half.peer.phase);
-  };
-  // Stable, so that sums don't depend on the sorting.
-  std::ranges::stable_sort(halves, {}, key);
+  sort_stably(halves, &Half::phase, _phases);
+  sort_stably(halves, &Half::peer, index(ranks));
+  sort_stably(halves, &Half::rank, index(ranks));
   _first.assign(index(ranks) + 1, 0);
-  for (std::size_t at = 0; at < halves.size(); ++at) {
-    const auto& [rank, peer] = halves[at];
-    if (at == 0 || key(halves[at - 1]) != key(halves[at])) {
-      _peers.push_back(peer);
-      ++_first[index(rank) + 1];
-      continue;
+  for (const Half& half : halves) {
+    std::size_t& peers = _first[index(half.rank) + 1];
+    if (peers == 0 || _peers.back().rank != half.peer) {
+      _peers.push_back({{}, half.peer, _by_phase.size(), _by_phase.size()});
+      ++peers;
     }
-    Peer& sum = _peers.back();
-    sum.sent_messages += peer.sent_messages;
-    sum.sent_bytes += peer.sent_bytes;
-    sum.received_messages += peer.received_messages;
-    sum.received_bytes += peer.received_bytes;
+    Peer& peer = _peers.back();
+    if (peer.first == peer.last || _by_phase.back().phase != half.phase) {
+      _by_phase.push_back({{}, half.phase});
+      ++peer.last;
+    }
+    peer += half.exchange;
+    _by_phase.back() += half.exchange;
   }
   for (std::size_t rank = 0; rank < index(ranks); ++rank)
     _first[rank + 1] += _first[rank];
@@ -87,10 +110,12 @@ Communication Communication::between(std::span<const Rank> group_of, Rank groups
 
 std::vector<Traffic> Communication::entries() const {
   std::vector<Traffic> all;
+  all.reserve(_by_phase.size());
   for (Rank from = 0; from < ranks(); ++from)
     for (const Peer& peer : peers(from))
-      if (peer.sent_messages > 0 || peer.sent_bytes > 0)
-        all.push_back({from, peer.rank, peer.sent_messages, peer.sent_bytes, peer.phase});
+      for (const PhaseExchange& each : by_phase(peer))
+        if (each.sent_messages > 0 || each.sent_bytes > 0)
+          all.push_back({from, peer.rank, each.sent_messages, each.sent_bytes, each.phase});
   return all;
 }
 

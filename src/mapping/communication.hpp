@@ -27,24 +27,42 @@ struct Traffic {
 /// The communication matrix of a program: directed and sparse.
 class Communication {
 public:
-  /// A rank that another one exchanges messages with in a phase, in both directions.
-  struct Peer {
-    Rank rank = 0;
-    std::int32_t phase = 0;
+  /// What a rank exchanges with another one, in both directions.
+  struct Exchange {
     double sent_messages = 0, sent_bytes = 0, received_messages = 0, received_bytes = 0;
+    Exchange& operator+=(const Exchange& other);
+  };
+  /// What it exchanges with it in a phase.
+  struct PhaseExchange : Exchange {
+    std::int32_t phase = 0;
+  };
+  /// A rank that another one exchanges messages with, and what in all phases together.
+  struct Peer : Exchange {
+    Rank rank = 0;
+    std::size_t first = 0, last = 0; ///< see by_phase()
   };
 
   /// Adds up entries of the same pair and phase. What a rank sends to itself doesn't count.
-  /// O(entries log entries).
+  /// O(entries + ranks).
   /// @throws std::invalid_argument for a number of ranks below 1 or above algorithms::most_ranks,
   /// a rank that doesn't exist, and messages, bytes or phases that are negative or not finite
   Communication(Rank ranks, std::vector<Traffic> entries);
 
   [[nodiscard]] Rank ranks() const { return static_cast<Rank>(_first.size()) - 1; }
-  /// Returns a rank's peers, ascending; one of several phases as often, these ascending, too.
+  /// Returns a rank's peers, ascending.
   [[nodiscard]] std::span<const Peer> peers(Rank rank) const {
     const auto at = static_cast<std::size_t>(rank);
     return std::span(_peers).subspan(_first[at], _first[at + 1] - _first[at]);
+  }
+  /// Returns what is exchanged with a peer phase by phase, ascending: at least one.
+  [[nodiscard]] std::span<const PhaseExchange> by_phase(const Peer& peer) const {
+    return std::span(_by_phase).subspan(peer.first, peer.last - peer.first);
+  }
+  /// Returns how often a rank exchanges something with a peer in a phase: the sum of by_phase()
+  /// over its peers.
+  [[nodiscard]] std::size_t exchanges(Rank rank) const {
+    const std::span<const Peer> all = peers(rank);
+    return all.empty() ? 0 : all.back().last - all.front().first;
   }
   /// Returns the number of phases, from 1 to most_phases.
   [[nodiscard]] std::size_t phases() const { return _phases; }
@@ -61,6 +79,7 @@ public:
 private:
   std::vector<std::size_t> _first; ///< of each rank's peers; one more at the end
   std::vector<Peer> _peers;
+  std::vector<PhaseExchange> _by_phase; ///< in the order of the peers
   std::size_t _phases = 1;
   double _messages = 0, _bytes = 0;
 };

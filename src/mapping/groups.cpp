@@ -73,6 +73,7 @@ Placement with_groups(const Problem& problem, const HostCosts& costs, const Plac
     host_of_group = place(groups, host_of_group, classes.size());
   }
   Placement result = sent(start, host_of_group);
+  if (result == start) return start;
   const auto total = [&](const Placement& placement) {
     return State(problem, costs, placement).total();
   };
@@ -81,10 +82,10 @@ Placement with_groups(const Problem& problem, const HostCosts& costs, const Plac
 
 /// Returns what looking at a change of whole hosts takes, in cells (cells_of_a_move).
 std::size_t cells_of(const Problem& problem, const State& state, const std::vector<Move>& moved) {
-  std::size_t peers = 0;
+  std::size_t exchanges = 0;
   for (const Move& move : moved)
-    peers += problem.communication.peers(move.rank).size();
-  return (moved.size() + state.effort(moved)) * cells_of_a_move + peers * cells_of_a_peer;
+    exchanges += problem.communication.exchanges(move.rank);
+  return (moved.size() + state.effort(moved)) * cells_of_a_move + exchanges * cells_of_a_peer;
 }
 
 /// Returns the hosts in the order in which they are filled; those without ranks come last. Pinned

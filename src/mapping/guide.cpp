@@ -120,16 +120,17 @@ float Guide::between(Rank rank, const Communication::Peer& peer, HostId here, Ho
 
 Guide::Weights Guide::weights(Rank rank, const Communication::Peer& peer) const {
   const std::size_t ranks = index(_problem->ranks());
-  const float own = _weight[index(peer.phase) * ranks + index(rank)];
-  const float theirs = _weight[index(peer.phase) * ranks + index(peer.rank)];
-  const auto sent = static_cast<float>(peer.sent_bytes);
-  const auto received = static_cast<float>(peer.received_bytes);
-  return {theirs * static_cast<float>(peer.sent_messages),
-          theirs * sent,
-          own * static_cast<float>(peer.received_messages),
-          own * received,
-          sent,
-          received};
+  Weights sums{.load_to = static_cast<float>(peer.sent_bytes),
+               .load_from = static_cast<float>(peer.received_bytes)};
+  for (const Communication::PhaseExchange& each : _communication.by_phase(peer)) {
+    const float own = _weight[index(each.phase) * ranks + index(rank)];
+    const float theirs = _weight[index(each.phase) * ranks + index(peer.rank)];
+    sums.message_to += theirs * static_cast<float>(each.sent_messages);
+    sums.byte_to += theirs * static_cast<float>(each.sent_bytes);
+    sums.message_from += own * static_cast<float>(each.received_messages);
+    sums.byte_from += own * static_cast<float>(each.received_bytes);
+  }
+  return sums;
 }
 
 void Guide::add(float* row, const Weights& weights, HostId there, float factor) const {

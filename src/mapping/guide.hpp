@@ -28,13 +28,15 @@ public:
   [[nodiscard]] std::span<const Communication::Peer> peers(Rank rank) const {
     return _communication.peers(rank);
   }
+  /// Returns Communication::exchanges of the matrix of these peers.
+  [[nodiscard]] std::size_t exchanges(Rank rank) const { return _communication.exchanges(rank); }
 
 private:
   [[nodiscard]] std::size_t at(Rank rank) const { return static_cast<std::size_t>(rank) * _hosts; }
   /// What the messages between a rank and a peer count, in seconds of the receiver each, and what
   /// their bytes add to loads.
   struct Weights {
-    float message_to, byte_to, message_from, byte_from, load_to, load_from;
+    float message_to = 0, byte_to = 0, message_from = 0, byte_from = 0, load_to = 0, load_from = 0;
   };
   [[nodiscard]] Weights weights(Rank rank, const Communication::Peer& peer) const;
   void rebuild_prices(const State& state);

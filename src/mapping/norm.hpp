@@ -16,6 +16,7 @@ public:
 
   /// Adds to a value, for now.
   void add(std::size_t at, double value) {
+    if (value == 0) return;
     _changed[_changes] = at;
     _changes += _is_changed[at] == 0 ? 1 : 0;
     _is_changed[at] = 1;

@@ -134,7 +134,7 @@ private:
       _place[index(rank)] = members(rank).size();
       members(rank).push_back(rank);
       _guide.follow(rank, from[at], moves[at].to);
-      charge(_guide.peers(rank).size() * (_hosts + cells_of_a_peer));
+      charge(_guide.peers(rank).size() * _hosts + _guide.exchanges(rank) * cells_of_a_peer);
     }
     charge(cells_of_a_share * 2 * _state.effort(moves));
   }
@@ -168,7 +168,7 @@ private:
       const std::array<Move, 2> moves{{{rank, proposal.to}, {proposal.partner, _state.host(rank)}}};
       const auto change = std::span(moves).first(proposal.partner == collective::no_rank ? 1 : 2);
       for (const Move& move : change)
-        charge(cells_of_a_peer * _guide.peers(move.rank).size());
+        charge(cells_of_a_peer * _guide.exchanges(move.rank));
       charge(cells_of_a_share * _state.effort(change));
       if (_state.change(change) < -threshold()) {
         apply(change);
@@ -206,7 +206,8 @@ private:
         if (!(both > best.back().gain) || !is_free(other)) continue;
         // Each was counted as if the other one stayed.
         if (const std::int32_t edge = _edge_of[index(other)]; edge >= 0)
-          both -= twice_counted(rank, index(edge), here, there);
+          both -= _guide.between(rank, _guide.peers(rank)[index(edge)], here, there) +
+                  _guide.between(rank, _guide.peers(rank)[index(edge)], there, here);
         propose({both, other, there});
       }
     }
@@ -214,17 +215,6 @@ private:
       for (const Communication::Peer& peer : _guide.peers(rank))
         _edge_of[index(peer.rank)] = -1;
     return best;
-  }
-
-  /// Returns what the guide has of a rank and a peer on each other's host, in all phases.
-  /// @param first the peer's first place among the rank's peers
-  float twice_counted(Rank rank, std::size_t first, HostId here, HostId there) {
-    const auto peers = _guide.peers(rank);
-    float sum = 0;
-    for (std::size_t at = first; at < peers.size() && peers[at].rank == peers[first].rank; ++at)
-      sum += _guide.between(rank, peers[at], here, there) +
-             _guide.between(rank, peers[at], there, here);
-    return sum;
   }
 
   bool mark(Rank rank) {
@@ -302,7 +292,7 @@ private:
       _gains; ///< by two hosts: no rank of the first gains more by going to the other
   std::vector<char> _is_queued;
   std::vector<Rank> _queue;
-  std::vector<std::int32_t> _edge_of; ///< by rank: its first place among the peers of one; else -1
+  std::vector<std::int32_t> _edge_of; ///< by rank: its place among the peers of one; else -1
   std::vector<Rank> _free;            ///< ranks that aren't pinned
   std::vector<Move> _log;             ///< ranks that moved since the last kick, and from where
   std::size_t _cells = 0;             ///< not charged yet

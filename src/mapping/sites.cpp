@@ -69,9 +69,10 @@ public:
     std::vector<Traffic> entries;
     for (const Rank rank : ranks)
       for (const Communication::Peer& peer : _problem.communication.peers(rank))
-        if (number[index(peer.rank)] != collective::no_rank)
-          entries.push_back({number[index(rank)], number[index(peer.rank)], peer.sent_messages,
-                             peer.sent_bytes, peer.phase});
+        if (const Rank to = number[index(peer.rank)]; to != collective::no_rank)
+          for (const auto& each : _problem.communication.by_phase(peer))
+            entries.push_back(
+                {number[index(rank)], to, each.sent_messages, each.sent_bytes, each.phase});
     Problem inner{net, {static_cast<Rank>(ranks.size()), std::move(entries)}, {}};
     for (const HostId host : _problem.network.sites[index(site)])
       inner.slots.push_back(_problem.slots[index(host)]);

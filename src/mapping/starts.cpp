@@ -148,10 +148,8 @@ private:
 
   /// Peers of a rank that has left a host, and stay there, lose something else now.
   void look_again_at_peers(Rank left, HostId host) {
-    Rank last = collective::no_rank;
     for (const Communication::Peer& peer : _problem.communication.peers(left)) {
-      const bool is_new = std::exchange(last, peer.rank) != peer.rank; // of several phases
-      if (is_new && _placement[index(peer.rank)] == host &&
+      if (_placement[index(peer.rank)] == host &&
           _queue.erase(std::pair(_best[index(peer.rank)].extra, peer.rank)) > 0)
         enqueue(peer.rank);
     }

@@ -96,10 +96,13 @@ void State::count(Rank rank, const Communication::Peer& peer, HostId here, HostI
                   double sign) {
   if (here == there) return;
   const HostCosts::Pair out = (*_costs)(here, there), back = (*_costs)(there, here);
-  _waits[index(peer.phase)].add(
-      index(peer.rank), sign * (peer.sent_messages * out.message + peer.sent_bytes * out.byte));
-  _waits[index(peer.phase)].add(index(rank), sign * (peer.received_messages * back.message +
-                                                     peer.received_bytes * back.byte));
+  for (const Communication::PhaseExchange& each : _problem->communication.by_phase(peer)) {
+    Norm& waits = _waits[index(each.phase)];
+    waits.add(index(peer.rank),
+              sign * (each.sent_messages * out.message + each.sent_bytes * out.byte));
+    waits.add(index(rank),
+              sign * (each.received_messages * back.message + each.received_bytes * back.byte));
+  }
   if (!_costs->has_limits()) return;
   count_load(here, there, sign * peer.sent_bytes);
   count_load(there, here, sign * peer.received_bytes);

@@ -316,6 +316,33 @@ TEST_CASE("what doesn't fit is refused, by name") {
         }).starts_with("a call of rank 9"));
 }
 
+TEST_CASE("a peer of several phases is one peer, with the sums of what is exchanged in each") {
+  const Communication matrix(
+      3,
+      {{1, 0, 1, 10, 2}, {0, 1, 2, 20, 0}, {0, 1, 3, 30, 2}, {0, 2, 4, 40, 1}, {1, 0, 5, 50, 2}});
+  CHECK(matrix.phases() == 3);
+  const auto peers = matrix.peers(0);
+  REQUIRE(peers.size() == 2);
+  CHECK(peers[0].rank == 1);
+  CHECK(peers[0].sent_messages == 5);
+  CHECK(peers[0].received_bytes == 60);
+  const auto by_phase = matrix.by_phase(peers[0]);
+  REQUIRE(by_phase.size() == 2);
+  CHECK(by_phase[0].phase == 0);
+  CHECK(by_phase[0].sent_bytes == 20);
+  CHECK(by_phase[0].received_bytes == 0);
+  CHECK(by_phase[1].phase == 2);
+  CHECK(by_phase[1].sent_messages == 3);
+  CHECK(by_phase[1].received_messages == 6);
+  CHECK(matrix.exchanges(0) == 3);
+  CHECK(matrix.exchanges(2) == 1);
+  CHECK(Communication(2, {}).exchanges(1) == 0);
+  const auto entries = matrix.entries();
+  REQUIRE(entries.size() == 4);
+  CHECK(entries.back().from == 1);
+  CHECK(entries.back().bytes == 60);
+}
+
 TEST_CASE("a matrix adds up equal pairs, forgets a rank's own, and refuses what isn't a number") {
   const Communication matrix(3, {{0, 1, 1, 10}, {1, 1, 5, 5}, {0, 1, 2, 20}, {2, 0, 1, 1}});
   const auto entries = matrix.entries();
