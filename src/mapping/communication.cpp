@@ -33,17 +33,18 @@ struct Half {
   Communication::Exchange exchange;
 };
 
-/// Sorts by a number from 0 to count - 1; equal ones stay in their order, so that sums don't depend
-/// on the sorting. O(halves + count).
-void sort_stably(std::vector<Half>& halves, std::int32_t Half::*number, std::size_t count) {
+/// Sorts the places of halves by a number of theirs, from 0 to count - 1; equal ones stay in their
+/// order, so that sums don't depend on the sorting. O(halves + count).
+void sort_stably(std::vector<std::size_t>& places, const std::vector<Half>& halves,
+                 std::int32_t Half::*number, std::size_t count) {
   std::vector<std::size_t> next(count + 1);
   for (const Half& half : halves)
     ++next[index(half.*number) + 1];
   std::partial_sum(next.begin(), next.end(), next.begin());
-  std::vector<Half> sorted(halves.size());
-  for (const Half& half : halves)
-    sorted[next[index(half.*number)]++] = half;
-  halves.swap(sorted);
+  std::vector<std::size_t> sorted(places.size());
+  for (const std::size_t place : places)
+    sorted[next[index(halves[place].*number)]++] = place;
+  places.swap(sorted);
 }
 
 } // namespace
@@ -76,11 +77,14 @@ Communication::Communication(Rank ranks, std::vector<Traffic> entries) {
     _messages += each.messages;
     _bytes += each.bytes;
   }
-  sort_stably(halves, &Half::phase, _phases);
-  sort_stably(halves, &Half::peer, index(ranks));
-  sort_stably(halves, &Half::rank, index(ranks));
+  std::vector<std::size_t> places(halves.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  sort_stably(places, halves, &Half::phase, _phases);
+  sort_stably(places, halves, &Half::peer, index(ranks));
+  sort_stably(places, halves, &Half::rank, index(ranks));
   _first.assign(index(ranks) + 1, 0);
-  for (const Half& half : halves) {
+  for (const std::size_t place : places) {
+    const Half& half = halves[place];
     std::size_t& peers = _first[index(half.rank) + 1];
     if (peers == 0 || _peers.back().rank != half.peer) {
       _peers.push_back({{}, half.peer, _by_phase.size(), _by_phase.size()});
