@@ -49,3 +49,5 @@ if(THALWEG_SMPICXX)
   target_include_directories(mpi_smpi_headers SYSTEM INTERFACE ${THALWEG_SMPI_INCLUDE})
   target_compile_definitions(mpi_smpi_headers INTERFACE THALWEG_SIMULATED)
 endif()
+
+find_program(GFORTRAN gfortran) # for the Fortran examples and tests

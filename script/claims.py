@@ -5,6 +5,8 @@ has them: cells, sentences and formulas of the pages that it links, and settings
 papers, which are `given` as they are printed. Whoever words a claim anew keeps its list in step.
 """
 
+import re
+
 from claims_of_audit import AUDIT
 from claims_of_cloudmap import CLOUDMAP, PLACEMENTS
 from claims_of_ideas import IDEAS
@@ -12,6 +14,8 @@ from claims_of_papers import BONGO, CMPI, HLOT, MATSUDA
 from page_numbers import (
     Claims,
     Number,
+    Pages,
+    Slot,
     Source,
     all_of,
     cell,
@@ -26,6 +30,8 @@ from page_numbers import (
     most,
     negative,
     note,
+    number,
+    one,
     those_with,
 )
 
@@ -73,8 +79,14 @@ def apart(variant: str) -> list[Source]:
 
 
 def day(page: str) -> Source:
-    """The last day, of November, on which a page was made."""
-    return note(page, f"2026-11-# by `script/bench {page.partition('-')[0]}")
+    """The last day on which a page was made, of whatever month."""
+    made = rf"\d{{4}}-\d\d-(\d\d) by `script/bench {page.partition('-')[0]}"
+
+    def find(pages: Pages) -> list[Slot]:
+        days: set[Slot] = {(number(each, ""),) for each in re.findall(made, pages.text(page))}
+        return [(each,) for each in one(days, f"{page}, its date,")]
+
+    return Source(find)
 
 
 def predictions(*labels: str) -> Source:
