@@ -11,7 +11,8 @@ from typing import Any
 from bench import report, uneven
 from bench.page import Part, valid_runs
 from bench.placement_programs import compared, kernels, lammps
-from bench.report import Table, percent, seconds, times
+from bench.plot import BarPanel, Stack, bar_chart
+from bench.report import Content, Figure, Table, percent, seconds, times
 from bench.summary import median_interval
 
 slots = 8  # ranks of a host
@@ -27,9 +28,11 @@ decisive = 6
 missed, undecided, same = "MISSED", "not decided", "same placement"
 
 
-def contents(parts: Sequence[Part]) -> list[Table]:
-    """Returns the times by placement, and what the placements send between hosts."""
-    return [_times(parts), _costs(parts), _traffic(parts)]
+def contents(parts: Sequence[Part]) -> list[Content]:
+    """Returns the times by placement, drawn too, and what the placements send between hosts."""
+    simulated = simulated_gains()
+    cells = [cell for part in parts if (cell := _cell(part, simulated))]
+    return [_times(parts, cells), _drawing(cells), _costs(parts), _traffic(parts, cells)]
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,17 @@ class _Cell:
     def name(self) -> str:
         labels = self.part.labels
         return f"{labels['program']} {labels['size']}"
+
+    @property
+    def alone(self) -> float:
+        """The gain of the placement without plans, of the medians."""
+        best = min(self.medians[rival] for rival in rivals if rival in self.medians)
+        return best / self.medians["thalweg"]
+
+    @property
+    def has_plans(self) -> bool:
+        """Whether the gain is that of the placement with plans for it."""
+        return planned in self.medians
 
 
 Gains = Mapping[tuple[str, str, str, int], float]
@@ -107,7 +121,7 @@ def _cell(part: Part, simulated: Gains) -> _Cell | None:
     return _Cell(part, medians, len(pairs), gain, low, high, promised, judged, is_same)
 
 
-def _times(parts: Sequence[Part]) -> Table:
+def _times(parts: Sequence[Part], cells: Sequence[_Cell]) -> Table:
     table = Table(
         "Run times, un-dilated",
         ["cloud", "time", "program", "size", *compared, planned, "gain", "interval",
@@ -130,17 +144,14 @@ def _times(parts: Sequence[Part]) -> Table:
             "higher the dilation.",
         ],
     )  # fmt: skip
-    simulated = simulated_gains()
-    cells = [cell for part in parts if (cell := _cell(part, simulated))]
     for cell in cells:
         labels, medians = cell.part.labels, cell.medians
-        alone = min(medians[rival] for rival in rivals if rival in medians) / medians["thalweg"]
         table.add(
             labels["scenario"], labels["time"], labels["program"], labels["size"],
             *(seconds(medians[each]) if each in medians else "-" for each in (*compared, planned)),
             times(cell.gain), f"{cell.low:.2f} - {cell.high:.2f}", cell.is_slower,
-            times(alone), times(cell.promised), times(cell.simulated) if cell.simulated else "-",
-            cell.rounds, f"{cell.part.facts['dilation']:g}",
+            times(cell.alone), times(cell.promised),
+            times(cell.simulated) if cell.simulated else "-", cell.rounds, f"{cell.part.facts['dilation']:g}",
         )  # fmt: skip
     table.notes += [*_verdicts(cells), _not_measured(parts), _SEEDS]
     return table
@@ -195,13 +206,26 @@ def _verdicts(cells: Sequence[_Cell]) -> list[str]:
         "a gain aren't measured.",
         f"By costs, a gain of {bar}x is promised in {len(by_cost)} of {len(cells)} cells and "
         f"reached in {_reached(by_cost)} of these.",
-        f"{sum(cell.gain >= bar for cell in cells)} of {len(cells)} cells gain {bar}x or more, "
-        "promised or not.",
+        f"{_reached(cells)} of {len(cells)} cells gain {bar}x or more, promised or not.",
+        _by_plans(cells),
         _slower(cells),
         f"Where the launcher's order stays and is the faster of these, in {len(same)} cells, the "
         "same placement is timed twice, which tells how exact gains are: "
         f"{times(min(same, default=1))} to {times(max(same, default=1))}.",
     ]
+
+
+def _by_plans(cells: Sequence[_Cell]) -> str:
+    """Says in how many cells a gain is the plans', which collectives need more than placements."""
+    gaining = [cell for cell in cells if cell.has_plans and cell.gain >= bar]
+    programs = " and ".join(dict.fromkeys(cell.part.labels["program"] for cell in gaining))
+    if not gaining:
+        return "None of these gains is that of plans."
+    alone = [cell.alone for cell in gaining]
+    return (
+        f"In {len(gaining)} of these, of {programs}, the gain is the plans': the placement alone "
+        f"gains {times(min(alone))} to {times(max(alone))}."
+    )
 
 
 def _reached(cells: Sequence[_Cell]) -> int:
@@ -223,17 +247,48 @@ def _slower(cells: Sequence[_Cell]) -> str:
         f"{times(cell.gain)}, {cell.rounds} rounds, {cell.is_slower}"
         for cell in worse
     )
+    others = [cell for cell in worse if not cell.is_same]
+    programs = len({cell.part.labels["program"] for cell in others})
     found = [cell.is_slower for cell in cells]
     verdict = next((each for each in (missed, undecided) if each in found), "met")
     return (
         "More than 3 % slower than the faster of block and Scotch, which is missed where the "
-        f"interval lies below 1, and not decided below {decisive} rounds: {names or 'none'}. "
+        f"interval lies below 1, and not decided below {decisive} rounds: {names or 'none'}. In "
+        f"{len(others)} of these cells, of {programs} programs, the placement isn't the launcher's. "
         f"Not decided in {found.count(undecided)} of {len(found)} cells; over all: {verdict}."
     )
 
 
 def _valid_by_round(part: Part, variant: str) -> dict[int, float]:
     return {run["round"]: run["time"] for run in valid_runs(part.samples, variant)}
+
+
+baseline = "interleave"
+"""The paper's."""
+bars = {"over the baseline": "#2a6fb0"}
+
+
+def _drawing(cells: Sequence[_Cell]) -> Figure:
+    """Draws what CloudMap's Figures 6 and 7 do: how much faster than its baseline programs are."""
+    panels = []
+    for cloud, time in dict.fromkeys((c.part.labels["scenario"], c.part.labels["time"])
+                                     for c in cells):  # fmt: skip
+        stacks = [
+            Stack(
+                cell.name.replace(" ", "\n"),
+                {"over the baseline": cell.medians[baseline] / cell.medians["thalweg"]},
+            )
+            for cell in cells
+            if (cell.part.labels["scenario"], cell.part.labels["time"]) == (cloud, time)
+            and baseline in cell.medians
+        ]
+        panels.append(BarPanel(f"{cloud}, {time}", "times as fast as interleave", stacks))
+    return Figure(
+        "Over the baseline (CloudMap's Figures 6 and 7)",
+        "placement-lab-baseline",
+        bar_chart(panels, bars),
+        ["The baseline is interleave. Without plans; medians of the table above."],
+    )
 
 
 def _costs(parts: Sequence[Part]) -> Table:
@@ -258,12 +313,47 @@ def _costs(parts: Sequence[Part]) -> Table:
     return table
 
 
-def _traffic(parts: Sequence[Part]) -> Table:
+def _halves(cells: Sequence[_Cell]) -> str:
+    """The verdict on the paper's statement about either half of its mapping."""
+    of = [cell for cell in cells if {"intra-only", "inter-only"} <= cell.medians.keys()]
+    said = []
+    for half in ("intra-only", "inter-only"):
+        faster = sum(cell.medians[half] <= cell.medians["thalweg"] for cell in of)
+        said.append(f"{half} is as fast as both halves or faster in {faster} of {len(of)} cells")
+    return (
+        f"In the paper most programs gain much less by either half alone. Here {'; '.join(said)}."
+    )
+
+
+def _explained(cells: Sequence[_Cell]) -> str:
+    """The verdict on the paper's statement that bytes and CommTime tell which placement is fast."""
+    of = [cell for cell in cells if _sends_messages(cell.part) and "scotch" in cell.medians]
+    said = []
+    for name, equation in (("between", "bytes between hosts"), ("comm_time", "CommTime")):
+        agree = sum(
+            (cell.part.facts[name]["thalweg"] < cell.part.facts[name]["scotch"])
+            == (cell.medians["thalweg"] < cell.medians["scotch"])
+            for cell in of
+            if cell.part.facts[name]["thalweg"] != cell.part.facts[name]["scotch"]
+        )
+        known = sum(
+            cell.part.facts[name]["thalweg"] != cell.part.facts[name]["scotch"] for cell in of
+        )
+        said.append(f"{equation} in {agree} of {known}")
+    return (
+        "In the paper programs are faster where both sums are less. Of Scotch's placement and "
+        f"Thalweg's, the one with less is the faster by {' and by '.join(said)} cells in which "
+        "these differ."
+    )
+
+
+def _traffic(parts: Sequence[Part], cells: Sequence[_Cell]) -> Table:
     shown = [each for each in compared if each != "random"]
     table = Table(
         "Over a random placement's: bytes between hosts, CommTime (CloudMap's Figure 15, "
         "equations 2 and 4)",
         ["cloud", "time", "program", "size", *shown],
+        notes=[_halves(cells), _explained(cells)],
     )
     for part in filter(_sends_messages, parts):
         between, comm_time, labels = part.facts["between"], part.facts["comm_time"], part.labels

@@ -68,6 +68,7 @@ def _verdicts(found: Sequence[tuple[Part, Mapping[str, float]]]) -> list[str]:
             f"{times(statistics.geometric_mean(gains))}, over block, both without plans, "
             f"{times(statistics.geometric_mean(over_block))}. "
             f"{sum(each >= bar for each in gains)} of {len(gains)} programs gain {bar}x or more."
+            + _apart(of)
         )
     worse = [
         f"{part.labels['program']} {part.labels['size']} on {part.labels['scenario']} in the "
@@ -81,6 +82,20 @@ def _verdicts(found: Sequence[tuple[Part, Mapping[str, float]]]) -> list[str]:
         f"{len(found)} rows: {'; '.join(worse) or 'none'}."
     )
     return said
+
+
+def _apart(of: Sequence[tuple[Part, Mapping[str, float]]]) -> str:
+    """Says what placements gain and what plans do, where some programs run with plans."""
+    by_plans = [taken for _, taken in of if planned in taken]
+    by_placement = [taken for _, taken in of if planned not in taken]
+    if not by_plans or not by_placement:
+        return ""
+    gains = [statistics.geometric_mean(map(gain_of, each)) for each in (by_placement, by_plans)]
+    alone = statistics.geometric_mean(taken["block"] / taken["thalweg"] for taken in by_plans)
+    return (
+        f" The {len(by_placement)} without plans gain {times(gains[0])} by their placements; the "
+        f"{len(by_plans)} with plans {times(gains[1])}, by the placement alone {times(alone)}."
+    )
 
 
 def _instances(part: Part) -> tuple[int, int]:
