@@ -151,7 +151,8 @@ def _times(parts: Sequence[Part], cells: Sequence[_Cell]) -> Table:
             *(seconds(medians[each]) if each in medians else "-" for each in (*compared, planned)),
             times(cell.gain), f"{cell.low:.2f} - {cell.high:.2f}", cell.is_slower,
             times(cell.alone), times(cell.promised),
-            times(cell.simulated) if cell.simulated else "-", cell.rounds, f"{cell.part.facts['dilation']:g}",
+            times(cell.simulated) if cell.simulated else "-",
+            cell.rounds, f"{cell.part.facts['dilation']:g}",
         )  # fmt: skip
     table.notes += [*_verdicts(cells), _not_measured(parts), _SEEDS]
     return table
@@ -253,8 +254,9 @@ def _slower(cells: Sequence[_Cell]) -> str:
     verdict = next((each for each in (missed, undecided) if each in found), "met")
     return (
         "More than 3 % slower than the faster of block and Scotch, which is missed where the "
-        f"interval lies below 1, and not decided below {decisive} rounds: {names or 'none'}. In "
-        f"{len(others)} of these cells, of {programs} programs, the placement isn't the launcher's. "
+        f"interval lies below 1, and not decided below {decisive} rounds: {names or 'none'}. "
+        f"In {len(others)} of these cells, of {programs} programs, the placement differs from the "
+        "launcher's. "
         f"Not decided in {found.count(undecided)} of {len(found)} cells; over all: {verdict}."
     )
 
@@ -315,7 +317,7 @@ def _costs(parts: Sequence[Part]) -> Table:
 
 def _halves(cells: Sequence[_Cell]) -> str:
     """The verdict on the paper's statement about either half of its mapping."""
-    of = [cell for cell in cells if {"intra-only", "inter-only"} <= cell.medians.keys()]
+    of = [cell for cell in cells if _sends_messages(cell.part) and "inter-only" in cell.medians]
     said = []
     for half in ("intra-only", "inter-only"):
         faster = sum(cell.medians[half] <= cell.medians["thalweg"] for cell in of)
