@@ -11,22 +11,31 @@ import itertools
 import math
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import geometric_mean, median
 
 from bench import kahip, recording
-from bench.page import Page, Part, Record
+from bench.page import Page, Record
 from bench.placement_cases import matrix, network, patterns
 from bench.placement_optimum import at_a_time, optimum
+from bench.placement_page import (
+    Case,
+    compared,
+    compared_at_size,
+    contents,
+    most_ranks_of_kahip,
+    recorded_label,
+    rival,
+    with_calls_label,
+)
 from bench.placement_programs import Kernel
-from bench.report import Subject, Table, console, percent, seconds, times
+from bench.report import Subject, console
 from bench.settings import Settings
 from thalweg import mapping
 from thalweg.collective import Kind
 from thalweg.errors import UserError
-from thalweg.mapping import Call, Communication, Mapping
+from thalweg.mapping import Call, Communication
 from thalweg.network import Network
 
 subject = Subject(
@@ -44,12 +53,6 @@ subject = Subject(
     ("ranks", "hosts", "pattern"),
     made="Simulated",
 )
-compared = ("scotch", "block", "interleave", "random", "intra-only", "inter-only")
-compared_at_size = ("scotch", "block", "interleave", "random")
-"""With very many ranks."""
-rival = "kahip"
-most_ranks_of_kahip = 256
-"""With more it takes many seconds."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,6 @@ sizes = (
     Size(16384, 256, 64, 1),
     Size(16384, 512, 32, 1),
 )
-recorded_label = "recorded"
 recorded = {
     64: (Kernel("lu", 64, 1), Kernel("bt", 32, 1), Kernel("cg", 96, 1), Kernel("mg", 4, 1)),
     256: (Kernel("lu", 64, 1), Kernel("bt", 96, 1), Kernel("cg", 256, 1), Kernel("mg", 4, 1)),
@@ -86,38 +88,11 @@ recorded = {
 calls = (Call(Kind.allreduce, 8, 1000), Call(Kind.bcast, 1_000_000, 3),
          Call(Kind.allgather, 1000, 10))  # fmt: skip
 """Calls of all ranks, where collectives are planned for placements."""
-with_calls_label = "with collectives"
 with_calls = (Size(64, 8, 8, 2), Size(256, 32, 8, 2), Size(1024, 64, 16, 1))
-bars = {(64, 8): 0.005, (64, 24): 0.005, (256, 32): 0.030, (1024, 64): 1.0, (16384, 256): 10.0}
-"""The longest times that are wanted, in seconds, by ranks and hosts."""
 tiny = ((8, 4, 2), (9, 3, 3), (10, 5, 2), (12, 4, 3), (8, 8, 1), (9, 9, 1), (10, 10, 1))
 """Ranks, hosts and slots for which all placements are tried."""
 usual_tiny = 3  # networks of each; with more placements than most_often, only one
 most_often = 1_000_000
-
-
-@dataclass(frozen=True)
-class Case:
-    """Costs in seconds, by method; `time` is the mapping's, of the processor."""
-
-    ranks: int
-    hosts: int
-    pattern: str
-    network: str
-    time: float
-    costs: dict[str, float]
-    between: dict[str, float] = field(default_factory=dict)
-    """Bytes between hosts: CloudMap's equation 2."""
-    comm_time: dict[str, float] = field(default_factory=dict)
-    """CloudMap's equation 4."""
-
-    def ratio(self, other: str) -> float:
-        return self.costs["thalweg"] / self.costs[other]
-
-    @property
-    def over_least(self) -> float:
-        """Its cost over the least of all others."""
-        return self.costs["thalweg"] / min(c for name, c in self.costs.items() if name != "thalweg")
 
 
 def run(settings: Settings) -> None:
@@ -206,12 +181,14 @@ def case_of(size: Size, pattern: str, program: Communication, seed: int) -> Case
     )  # fmt: skip
 
 
-def _by_kahip(net: Network, program: Communication, placed: dict[str, Mapping]) -> Mapping | None:
+def _by_kahip(
+    net: Network, program: Communication, placed: dict[str, mapping.Mapping]
+) -> mapping.Mapping | None:
     found = kahip.place(net, program, placed["scotch"].placement)
     if found is None:
         return None
     cost = mapping.cost_of(net, program, found)
-    return Mapping(found, cost, mapping.traffic_of(net, program, found), rival)
+    return mapping.Mapping(found, cost, mapping.traffic_of(net, program, found), rival)
 
 
 def optima(seed: int, networks: int, *, few: bool) -> Iterator[Case]:
@@ -250,176 +227,3 @@ def planned(seed: int, *, few: bool) -> Iterator[Case]:
             costs |= {"block": found.usual.total} if found.usual else {}
             costs |= {"estimate": judged.usual.total} if judged.usual else {}
             yield Case(size.ranks, size.hosts, pattern, name, elapsed, costs)
-
-
-def contents(parts: Sequence[Part]) -> list[Table]:
-    called = [part for part in parts if part.labels.get("pattern") == with_calls_label]
-    ran = [part for part in parts if recorded_label in part.labels]
-    cases = cases_of([part for part in parts if part not in [*called, *ran]])
-    large = [case for case in cases if "optimum" not in case.costs]
-    small = [case for case in cases if "optimum" in case.costs]
-    tables = [by_size(large), by_pattern(large), *by_method(large), worst(large)] if large else []
-    tables += [beside_optimum(small)] if small else []
-    tables += [with_collectives(cases_of(called))] if called else []
-    return [*tables, by_program(cases_of(ran))] if ran else tables
-
-
-def cases_of(parts: Sequence[Part]) -> list[Case]:
-    return [Case(**sample) for part in parts for sample in part.samples]
-
-
-def mean(values: Sequence[float]) -> str:
-    return times(geometric_mean(values))
-
-
-judged_by = ("cases", "cost / Scotch's", "worst", "cost / block's", "worst", "cost / least, worst",
-             "time, median", "longest", "wanted")  # fmt: skip
-
-
-def by_size(cases: Sequence[Case]) -> Table:
-    table = Table("Cost and time by size", ["ranks", "hosts", *judged_by])
-    for ranks, hosts in dict.fromkeys((case.ranks, case.hosts) for case in cases):
-        group = [case for case in cases if (case.ranks, case.hosts) == (ranks, hosts)]
-        table.add(ranks, hosts, *costs_of(group), *times_of(group))
-    table.add("all", "", *costs_of(cases), "", "", "")
-    table.notes += [
-        "Ratios are geometric means; worst: the largest one. Wanted: at most 0.9 of Scotch's cost "
-        "on the mean, never above it nor above block's. Least: that of all other placements of "
-        "this page.",
-        "Times are of the processor, of all that thalweg.mapping.place() does on its one thread, "
-        "Scotch's part included: those on the clock of a machine with nothing else to do. The time "
-        "wanted of 64 ranks is that of CloudMap's Table II, which has 28 ms for 256 ranks, and "
-        "0.69 s and 1.67 s for profiling 8 and 32 instances before each run.",
-    ]
-    return table
-
-
-def costs_of(group: Sequence[Case]) -> list[object]:
-    return [len(group), *beside(group), worst_of([case.over_least for case in group])]
-
-
-def times_of(group: Sequence[Case]) -> list[str]:
-    found = [case.time for case in group]
-    return [seconds(median(found)), seconds(max(found)), wanted(group)]
-
-
-def beside(group: Sequence[Case]) -> list[str]:
-    found = []
-    for other in ("scotch", "block"):
-        ratios = [case.ratio(other) for case in group]
-        found += [mean(ratios), times(max(ratios))]
-    return found
-
-
-def by_pattern(cases: Sequence[Case]) -> Table:
-    table = Table("Cost by pattern", ["pattern", "cases", "cost / Scotch's", "worst",
-                                      "cost / block's", "worst"])  # fmt: skip
-    for pattern in dict.fromkeys(case.pattern for case in cases):
-        group = [case for case in cases if case.pattern == pattern]
-        table.add(pattern, len(group), *beside(group))
-    return table
-
-
-def by_program(cases: Sequence[Case]) -> Table:
-    table = Table("Recorded matrices", ["program", "ranks", "hosts", *judged_by])
-    for program, ranks, hosts in dict.fromkeys((c.pattern, c.ranks, c.hosts) for c in cases):
-        group = [c for c in cases if (c.pattern, c.ranks, c.hosts) == (program, ranks, hosts)]
-        table.add(program, ranks, hosts, *costs_of(group), *times_of(group))
-    table.add("all", "", "", *costs_of(cases), "", "", "")
-    table.notes.append(
-        "As the first table, of kernels of examples/patterns.cpp with their sizes, recorded on one "
-        "machine: the messages that they send, in their order, without collectives. No optimum is "
-        "known of so many ranks."
-    )
-    return table
-
-
-def by_method(cases: Sequence[Case]) -> list[Table]:
-    """As CloudMap's Figures 13 and 15: other ways to place, and only a part of the mapping."""
-    titles = {
-        "costs": "Cost over that of random placements",
-        "between": "Bytes between hosts over those of random placements (CloudMap's equation 2)",
-        "comm_time": "CommTime over that of random placements (CloudMap's equation 4)",
-    }
-    tables = []
-    known = [case for case in cases if "random" in case.costs]
-    shown = ("thalweg", *compared, rival)
-    for name, title in titles.items():
-        table = Table(title, ["ranks", "hosts", *shown])
-        for ranks, hosts in dict.fromkeys((case.ranks, case.hosts) for case in known):
-            group = [case for case in known if (case.ranks, case.hosts) == (ranks, hosts)]
-            table.add(ranks, hosts, *(_over_random(group, name, each) for each in shown))
-        tables.append(table)
-    tables[0].notes += [
-        "Geometric means over all patterns, of bytes and CommTime arithmetic ones, since some "
-        "placements have none between hosts.",
-        f"KaHIP takes uniform trees only: hosts of equal slots, sites of equal size; up to "
-        f"{most_ranks_of_kahip} ranks, on the hosts that Scotch's placement uses.",
-    ]
-    return tables
-
-
-def _over_random(group: Sequence[Case], name: str, method: str) -> str:
-    pairs = [(of[method], of["random"]) for case in group if method in (of := getattr(case, name))]
-    shares = [own / random for own, random in pairs if random > 0]
-    if not shares:
-        return "-"
-    return mean(shares) if name == "costs" else times(sum(shares) / len(shares))
-
-
-def worst(cases: Sequence[Case]) -> Table:
-    table = Table("The cases nearest to Scotch's cost, or above",
-                  ["network", "ranks", "pattern", "cost", "Scotch's", "ratio"])  # fmt: skip
-    for case in sorted(cases, key=lambda case: -case.ratio("scotch"))[:12]:
-        table.add(case.network, case.ranks, case.pattern, seconds(case.costs["thalweg"]),
-                  seconds(case.costs["scotch"]), f"{case.ratio('scotch'):.4f}")  # fmt: skip
-    return table
-
-
-def beside_optimum(cases: Sequence[Case]) -> Table:
-    table = Table("Beside the optimum", ["ranks", "hosts", "cases", "cost / optimum, mean", "worst",
-                                         "Scotch's / optimum, mean", "worst"])  # fmt: skip
-    for ranks, hosts in dict.fromkeys((case.ranks, case.hosts) for case in cases):
-        group = [case for case in cases if (case.ranks, case.hosts) == (ranks, hosts)]
-        above = [case.ratio("optimum") for case in group]
-        scotch = [case.costs["scotch"] / case.costs["optimum"] for case in group]
-        table.add(ranks, hosts, len(group), percent(geometric_mean(above) - 1),
-                  percent(max(above) - 1), percent(geometric_mean(scotch) - 1),
-                  percent(max(scotch) - 1))  # fmt: skip
-    table.notes.append(
-        "How far above the least cost of all placements, which are tried one by one with costs "
-        "computed independently. Wanted: at most 3 %. Of more than 12 ranks no optimum is known "
-        "here."
-    )
-    return table
-
-
-def with_collectives(cases: Sequence[Case]) -> Table:
-    table = Table("With collectives", ["ranks", "hosts", "cases", "cost / block's", "worst",
-                                       "cost / the estimate's choice", "worst", "time, median",
-                                       "longest", "wanted"])  # fmt: skip
-    for ranks, hosts in dict.fromkeys((case.ranks, case.hosts) for case in cases):
-        group = [case for case in cases if (case.ranks, case.hosts) == (ranks, hosts)]
-        ratios = [[case.ratio(other) for case in group] for other in ("block", "estimate")]
-        shown = [show(of) for of in ratios for show in (mean, worst_of)]
-        table.add(ranks, hosts, len(group), *shown, *times_of(group))
-    table.notes.append(
-        "All ranks call 1,000 allreduces of 8 B, 3 bcasts of 1 MB and 10 allgathers of 1 KB. Costs "
-        "have them as they are planned for each placement, with up to 64 ranks all of them, with "
-        "more as far as planning takes tens of milliseconds, else as estimated. The estimate's "
-        "choice: the placement that is best by the estimate alone."
-    )
-    return table
-
-
-def wanted(group: Sequence[Case]) -> str:
-    """Returns the time that is wanted of cases of one size, and whether the longest is within
-    it."""
-    bar = bars.get((group[0].ranks, group[0].hosts))
-    if bar is None:
-        return "-"
-    return f"{seconds(bar)}, {'met' if max(case.time for case in group) <= bar else 'MISSED'}"
-
-
-def worst_of(ratios: Sequence[float]) -> str:
-    return times(max(ratios))

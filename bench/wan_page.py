@@ -114,8 +114,9 @@ def senders(points: Sequence[Point]) -> Table:
         ["scenario", "build", "collective", "bytes", "fills the trunk", "from the network",
          "best n", "slower than the best", f"at most {percent(close)}"],
         notes=[
-            "From the network: how many the modified algorithm takes unless told, on the probed "
-            "network. The bar is that it is the best, or nearly.",
+            "From the network: how many the modified algorithm takes unless told, on the network "
+            "that the page's predictions are for, or on the lab that was probed. The bar is that "
+            "it is the best, or nearly.",
         ],
     )  # fmt: skip
     for point in points:

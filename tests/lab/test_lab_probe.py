@@ -83,8 +83,8 @@ def share_within(network: dict[str, Any], truth: Scenario, quantity: str, bar: f
 
 @pytest.mark.parametrize(
     ("document", "flavour", "options"),
-    # Eight ranks, since 16 on two cores delay each other by up to 0.1 ms. The time that calls take is
-    # subtracted from a latency with an error of 10 to 40 us, which the dilation divides.
+    # Eight ranks, since 16 on two cores delay each other by up to 0.1 ms. The time that calls take
+    # is subtracted from a latency with an error of 10 to 40 us, which the dilation divides.
     [
         (scenarios.two_sites(4) | {"dilation": 12}, "openmpi", ["--budget", "4s"]),
         (scenarios.cloud(8), "mpich", []),

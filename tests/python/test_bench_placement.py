@@ -6,16 +6,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench import builds, kahip, placement, placement_cases, recording
+from bench import builds, kahip, placement, placement_cases, recording, report
 from bench.page import Page, Part
-from bench.placement import Case, Size
+from bench.placement import Size
 from bench.placement_cases import matrix, network, patterns
 from bench.placement_optimum import all_placements, costs_of, optimum
+from bench.placement_page import Case, contents
 from bench.placement_programs import Kernel
 from bench.settings import Settings
 from thalweg import mapping
 
 MADE_FOR = recording.build_among(builds.available())
+
+
+def tables(parts: list[Part]) -> list[report.Table]:
+    return [each for each in contents(parts) if isinstance(each, report.Table)]
 
 
 @pytest.mark.parametrize("pattern", patterns)
@@ -73,12 +78,27 @@ def test_recorded_programs_have_a_table_of_their_own() -> None:
         Part({"ranks": 64, "hosts": 8}, {}, [asdict(drawn)], "", ""),
         Part(labels, {}, [asdict(found)], "", ""),
     ]
-    by_size, *_, recorded = placement.contents(parts)
+    by_size, *others, recorded = tables(parts)
     assert by_size.rows[0][:6] == ["64", "8", "1", "0.50x", "0.50x", "0.25x"]
     assert recorded.title == "Recorded matrices"
     assert recorded.rows[0][:8] == ["bt 32", "64", "8", "1", "0.75x", "0.75x", "1.00x", "1.00x"]
     assert recorded.rows[0][-1] == "5.00 ms, met" and recorded.rows[1][0] == "all"
-    assert all("bt 32" not in row for table in placement.contents(parts)[:-1] for row in table.rows)
+    assert all("bt 32" not in row for table in (by_size, *others) for row in table.rows)
+
+
+def test_halves_of_the_mapping_are_judged_and_drawn() -> None:
+    costs = {"thalweg": 1.0, "scotch": 2.0, "block": 4.0, "random": 10.0, "intra-only": 3.0,
+             "inter-only": 6.0}  # fmt: skip
+    case = Case(64, 8, "random", "uneven-8-1", 1e-3, costs, costs, costs)
+    parts = [Part({"ranks": 64, "hosts": 8}, {}, [asdict(case)], "", "")]
+    notes = " ".join(note for each in tables(parts) for note in each.notes)
+    assert "grouping alone costs 0.30x of a random placement, placing groups alone 0.60x" in notes
+    assert "both 0.10x: holds." in notes and "Here to 0.10x and 0.10x of a random" in notes
+    drawn = [each.svg for each in contents(parts) if isinstance(each, report.Figure)]
+    assert len(drawn) == 1 and "Figure 15: CommTime" in drawn[0]
+    worse = asdict(case) | {"costs": costs | {"inter-only": 0.5}}
+    parts = [Part({"ranks": 64, "hosts": 8}, {}, [worse], "", "")]
+    assert "both 0.10x: does not hold." in " ".join(n for each in tables(parts) for n in each.notes)
 
 
 def test_each_recorded_size_is_one_of_the_drawn_ones() -> None:
@@ -93,7 +113,7 @@ def test_a_recorded_program_is_a_part(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setattr(placement, "sizes", (Size(8, 4, 2, 8),))
     monkeypatch.setattr(placement, "recorded", {8: (Kernel("mg", 4, 1),)})
     settings = Settings([MADE_FOR], save=False, networks=2, anew=True)
-    page = Page(settings, placement.subject, placement.contents)
+    page = Page(settings, placement.subject, contents)
     placement.add_recorded(page, settings)
     (part,) = page.parts
     assert part.labels == {"ranks": 8, "hosts": 4, "recorded": "mg 4"}
@@ -106,6 +126,6 @@ def test_a_recorded_program_is_a_part(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 def test_without_a_library_nothing_is_recorded() -> None:
     settings = Settings([], save=False, anew=True)
-    page = Page(settings, placement.subject, placement.contents)
+    page = Page(settings, placement.subject, contents)
     placement.add_recorded(page, settings)
     assert not page.parts
