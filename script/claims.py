@@ -36,6 +36,7 @@ from page_numbers import (
 )
 
 BUILDS = ["openmpi-4.1", "mpich-4.0"]
+KNOWN = ("known hosts", "known hosts and program")
 AFTER_RACE = "table=Medians of calls after the race"
 MET = "lies above *x. That is so in # of # cells that were measured"
 
@@ -141,6 +142,11 @@ README: Claims = {
         note("choice", "Within # of the best candidate"),
         note("choice", "of the best candidate in # of # cells"),
         note("choice", "cells; the bar, # of them"),
+        *(of(column("startup", "added", "hosts never seen")) for of in (least, most)),
+        all_of(column("startup", "bar", "hosts never seen", says="<= #")),
+        *(of(*(column("startup", "added", each) for each in KNOWN)) for of in (least, most)),
+        all_of(*(column("startup", "bar", each, says="<= #") for each in KNOWN)),
+        note("probe", "All right in # of # probings"),
         day("planner"),
         given("4", "5"),
     ],
