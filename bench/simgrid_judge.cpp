@@ -10,6 +10,7 @@
 #include "network/file.hpp"
 #include "schedule_file.hpp"
 #include "simgrid_replay.hpp"
+#include "simulator/simulator.hpp"
 
 #include <cstdio>
 #include <exception>
@@ -27,7 +28,7 @@ constexpr const char* usage =
     "on its host r, with the message costs of an MPI library. Flows get shares weighted by the\n"
     "inverse of their latencies, or equal ones. Prints the seconds that it takes, and the number\n"
     "of messages.\n";
-constexpr int window = 8; ///< simulator::SimulationOptions::window
+constexpr int window = simulator::SimulationOptions{}.window;
 
 struct Arguments {
   std::string platform, network, schedule, library, shares;
@@ -73,7 +74,8 @@ void judge(const Arguments& arguments) {
   const s4u::Engine engine("thalweg-bench-simgrid");
   configure(arguments.shares == "weighted");
   engine.load_platform(arguments.platform);
-  const simulator::Workload workload(file.collective, file.schedule);
+  const simulator::Workload workload(file.collective, file.schedule, simulator::Sizes::exact,
+                                     cost.eager_limit);
   Replay replay(workload, network, cost, window, hosts_of(engine, network, file.collective.ranks));
   const double time = replay.run(engine);
   std::printf("%.9g %zu\n", time, static_cast<std::size_t>(workload.messages));

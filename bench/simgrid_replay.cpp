@@ -147,7 +147,7 @@ void Replay::handle(const Inbox::Event& event) {
 void Replay::post_send(MessageId message) {
   const auto [from, to] = std::pair(of(message).from, of(message).to);
   sleep(_cost.send.value());
-  if (size(message) > _cost.eager_limit)
+  if (of(message).handshake)
     inbox(to).put(now() + latency(from, to), Inbox::Kind::request, message);
   else
     make_ready(message);
@@ -179,7 +179,7 @@ void Replay::send_answer(MessageId message) {
 
 void Replay::finish_sending(MessageId message) {
   Connection& own = connection(of(message).connection);
-  if (size(message) > _cost.eager_limit) --own.granted;
+  if (of(message).handshake) --own.granted;
   for (const MessageId opposite : std::exchange(own.unanswered, {}))
     send_answer(opposite);
   complete(of(message).from);

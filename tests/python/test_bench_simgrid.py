@@ -55,6 +55,20 @@ def test_simgrid_agrees_with_fluid(
 
 
 @needs_simgrid
+def test_simgrid_has_as_many_messages_in_flight_as_a_schedule_asks_for(tmp_path: Path) -> None:
+    """More than usual: each rank gets a message from all others in the time of the farthest."""
+    net = even(24)
+    for other in range(1, 24):
+        net.latency[0, other] = net.latency[other, 0] = 1e-2
+    problem = Problem(Collective(Kind.alltoall, 24, 0, 100), net, range(24), networks.library)
+    skeleton = algorithms.find("linear").build(problem, Parameters())
+    expanded = algorithms.expand(Kind.alltoall, skeleton, 100)
+    found = SimGrid(net, networks.library, tmp_path).time(problem, expanded)
+    assert found == pytest.approx(by_fluid(problem, expanded), rel=0.03)
+    assert found < 2e-2
+
+
+@needs_simgrid
 def test_a_nearer_flow_gets_more_unless_shares_are_equal(tmp_path: Path) -> None:
     net = network.even_network(3, 1e-3, RATE)
     net.latency[0, 2] = 3e-3
