@@ -22,6 +22,7 @@ from thalweg import (
     inputs,
     paths,
     probe,
+    recording,
     sampling,
     suspicion,
     verification,
@@ -291,7 +292,7 @@ def _verified_file(
         return known
     if len(net.hosts) > MOST_WHOLE:
         net = sampling.part(net, sorted(verification.host_places(net, names)))
-    copy = paths.network([*names, str(path.absolute())])
+    copy = paths.network([*names, f"calibrated {_digest(path, net)}"])
     telling = sampling.telling_pairs(net, among=verification.host_places(net, names))
     is_new = False
     if not (found := verification.heard(net, telling, names, caution)):
@@ -306,7 +307,7 @@ def _verified_file(
         console.note(f"{drift.in_words(off, path)}; {PLANNING_ANEW}")
         return network(hosts, launcher, caution)
     console.note(f"{drift.in_words(off, path)}; planning for a calibrated copy: {INSTEAD}")
-    before = _newer(copy, path)
+    before = _of_copy(copy)
     if before and not drift.misfits(before, found, caution.threshold):
         paths.mark_used(copy)
         return Known(copy)
@@ -351,12 +352,26 @@ def _calibrated_copy(
     return Known(copy, known.quick)
 
 
+def _digest(path: Path, net: Network) -> str:
+    """Returns the hash of a network's file; of the network where it is a scenario's, by its name.
+    A file's name and age don't tell what it has: links and copies change it with an old time."""
+    content = path.read_bytes() if path.is_file() else networks.to_json(net).encode()
+    return recording.digest(content)
+
+
+def _of_copy(copy: Path) -> Network | None:
+    """Returns the network in a copy, if it is there and right."""
+    if copy.is_file():
+        with contextlib.suppress(UserError):
+            return inputs.network(copy)
+    return None
+
+
 def _newer(copy: Path, path: Path) -> Network | None:
-    """Returns the network in a copy that was made after the file changed last, if it is right."""
-    if not copy.is_file() or copy.stat().st_mtime_ns <= path.stat().st_mtime_ns:
-        return None
-    with contextlib.suppress(UserError):
-        return inputs.network(copy)
+    """The same of a copy that was made after the file changed last."""
+    with contextlib.suppress(FileNotFoundError):
+        if copy.stat().st_mtime_ns > path.stat().st_mtime_ns:
+            return _of_copy(copy)
     return None
 
 

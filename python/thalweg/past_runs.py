@@ -101,8 +101,7 @@ def _usable(program: Sequence[str], ranks: int) -> Iterator[tuple[Path, list[str
     as they were recorded. The program is the same file, however it was named."""
     for folder in recording.of_program(program):
         found = recording.described(folder)
-        launch = recording.launch_of(found)
-        if launch.get("status") == 0 and found.get("ranks") == ranks:
-            words = launch.get("program")
+        if recording.went_well_on(found) == ranks:
+            words = recording.launch_of(found).get("program")
             if isinstance(words, list) and words:
                 yield folder, [str(word) for word in words]

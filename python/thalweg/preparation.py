@@ -69,6 +69,9 @@ class Preparation:
     """The core of each rank; none: the launcher binds ranks as it usually does."""
     is_off: bool = False
     """Whether the user has switched everything off."""
+    seems_short: bool = False
+    """Whether nothing is planned because the latest such run was short; this one may take longer,
+    which only its record tells the next one."""
 
     @property
     def ranks(self) -> int:
@@ -277,7 +280,7 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
     different = [Host(name) for name in known]
     if said := _too_short_to_measure(request, program, ranks, different):
         console.note(said)
-        return Preparation(chosen, listed, names, None, None)
+        return Preparation(chosen, listed, names, None, None, seems_short=True)
     if request.network:
         found = knowledge.given(request.network, different, chosen, request.caution)
     else:

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from thalweg.files import is_file
+from thalweg.files import is_file, is_folder
 
 _OPTION = re.compile(r"-[^-mcXW]*([mcXW])(.*)", re.DOTALL)
 """Options of the Python interpreter, of which the last has a value: there or in the next word."""
@@ -117,13 +117,23 @@ def _hiding(words: Sequence[str]) -> int | None:
 
 def code(words: Sequence[str]) -> str:
     """Returns what tells programs apart: the program's file, and that of main_word(), whatever
-    links lead there; a module by its name; of hidden code what the command line has."""
+    links lead there; a module by its name, with this folder if it is here; of hidden code what the
+    command line has."""
     at, file = _main(words)
     found = [shutil.which(words[0]) or words[0], *([file] if file else [])]
     files = " ".join(os.path.realpath(each) for each in found)
-    known = f"{files} {words[at]}" if at and not file else files
+    known = f"{files} {_of_module(words[at])}" if at and not file else files
     hiding = _hiding(words)
     return known if hiding is None else " ".join([known, *_hidden(whole(words)[hiding + 1 :])])
+
+
+def _of_module(word: str) -> str:
+    """Returns a Python module as it is named, alone or behind its option, with this folder if
+    it has it."""
+    option = _OPTION.match(word)
+    package = Path((option[2] if option else word).partition(".")[0])
+    is_here = is_folder(package) or is_file(package.with_suffix(".py"))
+    return f"{word} {_folder()}" if is_here else word
 
 
 def _hidden(words: Sequence[str]) -> list[str]:

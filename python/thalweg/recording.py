@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from thalweg.errors import UserError
 from thalweg.files import make_output_folder, parse_json, read_text, write_error, write_whole
 
 KEPT = 5
-"""Records of a program on its hosts that stay in the cache."""
+"""Records of a program on its hosts that stay in the cache, however they ended."""
 KEPT_OF_PROGRAM = 20
 """Records of a program on any hosts that stay: each batch job may have others."""
 LONGEST = 86400.0
@@ -101,24 +101,42 @@ def named(folder: Path) -> Path:
 def usual(program: Sequence[str], hosts: Sequence[str]) -> Path | None:
     """Returns a new folder in the cache for a run of the program on the hosts.
 
-    Of earlier ones the last stay, KEPT with this one and KEPT_OF_PROGRAM on any hosts, and those
-    that may still go on. A program that is new here is an occasion to remove the records of those
-    that nothing has used for paths.UNUSED_DAYS. None, with a note, if there is no place.
+    KEPT stay with this one, those by which later runs may be placed, and those that may still go
+    on; of the program on any hosts the last KEPT_OF_PROGRAM. A program that is new here is an
+    occasion to remove the records of those that nothing has used for paths.UNUSED_DAYS. None, with
+    a note, if there is no place.
     """
     group = _records() / f"{_key(programs.code(program))}-{_key(sorted(set(hosts)))}"
     folder = group / f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}"
     try:
         folder.mkdir(parents=True)
         of_hosts = sorted(group.iterdir(), reverse=True)
-        for old in {*of_hosts[KEPT:], *of_program(program)[KEPT_OF_PROGRAM:]}:
-            if _is_over(old):
-                shutil.rmtree(old, ignore_errors=True)
+        if len(of_hosts) > KEPT:
+            telling = _latest_by_ranks(of_hosts)
+            _remove(old for old in of_hosts[KEPT:] if old not in telling)
+        _remove(of_program(program)[KEPT_OF_PROGRAM:])
         if len(of_hosts) == 1:
             _drop_unused()
     except OSError as error:
         console.note(write_error(f"run record {folder}", error, "the run isn't recorded"))
         return None
     return folder
+
+
+def _latest_by_ranks(folders: Iterable[Path]) -> set[Path]:
+    """Returns the first record of a run that went well, of each number of ranks."""
+    found: dict[int, Path] = {}
+    for folder in folders:
+        if ranks := went_well_on(described(folder)):
+            found.setdefault(ranks, folder)
+    return set(found.values())
+
+
+def _remove(folders: Iterable[Path]) -> None:
+    """Removes records but those of runs that may still go on."""
+    for folder in folders:
+        if _is_over(folder):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _drop_unused() -> None:
@@ -183,6 +201,14 @@ def launch_of(description: Mapping[str, Any]) -> Mapping[str, Any]:
     there."""
     found = description.get("launch")
     return found if isinstance(found, dict) else {}
+
+
+def went_well_on(description: Mapping[str, Any]) -> int:
+    """Returns on how many ranks a run went well, of what described() returns; 0 if it didn't, or if
+    that isn't known."""
+    ranks = description.get("ranks")
+    went_well = launch_of(description).get("status") == 0
+    return ranks if went_well and isinstance(ranks, int) else 0
 
 
 def files(folder: Path) -> list[Path]:

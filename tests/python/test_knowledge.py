@@ -1,5 +1,6 @@
 """The network that a run starts from: used as it is, verified, calibrated or measured anew."""
 
+import json
 import os
 import threading
 import time
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from four_hosts import NAMES, network
 
-from thalweg import host_names, knowledge, paths, probe, sampling, weather_file
+from thalweg import host_names, inputs, knowledge, paths, probe, sampling, weather_file
 from thalweg import network as networks
 from thalweg.caution import USUAL, Caution, Start, check_threshold
 from thalweg.errors import UserError
@@ -297,6 +298,38 @@ def test_a_calibrated_copy_stays_as_long_as_it_fits(sampler: Sampler, tmp_path: 
     sampler.truth.bandwidth[0, 1:] /= 2
     knowledge.given(path, HOSTS, LAUNCHER, Caution(verify="always"))
     np.testing.assert_allclose(networks.read(copy).bandwidth[0, 1:], sampler.truth.bandwidth[0, 1:])
+
+
+def test_of_a_scenario_that_differs_a_copy_is_calibrated_and_used_again(
+    sampler: Sampler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = network()
+    net.bandwidth[0, 1:] *= 3
+    document = json.dumps({"network": json.loads(networks.to_json(net))})
+    monkeypatch.setattr(inputs, "_scenario", lambda name: document if name == "mine" else "")
+    monkeypatch.chdir(tmp_path)
+    first = knowledge.given(Path("mine"), HOSTS, LAUNCHER, USUAL)
+    assert first.network != Path("mine")
+    before = first.network.read_bytes()
+    assert knowledge.given(Path("mine"), HOSTS, LAUNCHER, USUAL) == first
+    assert first.network.read_bytes() == before
+
+
+def test_the_copy_of_another_file_of_the_same_name_is_not_used(
+    sampler: Sampler, tmp_path: Path
+) -> None:
+    net = network()
+    net.bandwidth[0, 1:] *= 3
+    path = given(tmp_path, net)
+    first = knowledge.given(path, HOSTS, LAUNCHER, USUAL)
+    net.latency[2, 3] *= 1.1  # which is within the threshold
+    networks.write(net, other := tmp_path / "other.json")
+    os.utime(other, (0, 0))
+    path.unlink()
+    path.symlink_to(other)
+    second = knowledge.given(path, HOSTS, LAUNCHER, USUAL)
+    assert networks.read(second.network).latency[2, 3] == net.latency[2, 3]
+    assert second != first
 
 
 def test_a_file_of_two_hosts_is_sampled_once_an_hour(sampler: Sampler, tmp_path: Path) -> None:

@@ -66,6 +66,34 @@ def test_hidden_code_of_another_folder_is_another_program(
     assert (found[0] != found[1]) == depends
 
 
+@pytest.mark.parametrize(
+    "words", [["-m", "solver", "a"], ["-msolver"], ["-um", "pkg.main"], ["-m", "pkg"]]
+)
+def test_a_module_of_another_folder_is_another_program(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("here", "there"):
+        (tmp_path / name / "pkg").mkdir(parents=True)
+        (tmp_path / name / "solver.py").touch()
+    monkeypatch.chdir(tmp_path / "here")
+    first = [programs.identity([*before, *words])[0] for before in (["python3"], ["env", "python"])]
+    monkeypatch.chdir(tmp_path / "there")
+    other = [programs.identity([*before, *words])[0] for before in (["python3"], ["env", "python"])]
+    assert not {*first} & {*other}
+
+
+def test_an_installed_module_is_one_program_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = set()
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        Path("app.py").touch()
+        found.add(programs.identity(["python3", "-m", "mpi4py", "app.py"])[0])
+    assert len(found) == 1
+
+
 def test_numbers_and_data_of_hidden_code_make_no_other_program() -> None:
     first = programs.identity(["docker", "run", "i", "a", "-n", "10", "in/a.dat"])
     second = programs.identity(["docker", "run", "i", "a", "-n", "1.5e3", "out/b.dat"])

@@ -105,6 +105,28 @@ def test_the_cache_keeps_the_last_records_of_a_program(
     assert set(kept(tmp_path)) - {other} == set(found[-recording.KEPT :])
 
 
+def test_the_cache_keeps_the_last_record_of_each_number_of_ranks_that_went_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    clock = iter(range(100, 200))
+    monkeypatch.setattr("thalweg.recording.time.strftime", lambda *_: f"20260101T000{next(clock)}")
+
+    def record_on(ranks: int, status: int = 0) -> Path:
+        folder = recording.usual(["./app", str(ranks)], ["a", "b"])
+        assert folder
+        description = {"ranks": ranks, "launch": {"status": status}}
+        (folder / "run.json").write_text(json.dumps(description))
+        return folder
+
+    series = (16, 24, 32, 40, 48, 64, 80)
+    _, second = ([record_on(ranks) for ranks in series] for _ in range(2))
+    failed = [record_on(16, status=1) for _ in range(recording.KEPT + 1)]
+    assert set(kept(tmp_path)) == {*second, *failed[1:]}
+    more = [record_on(ranks) for ranks in range(100, 100 + recording.KEPT_OF_PROGRAM + 1)]
+    assert set(kept(tmp_path)) == set(more)
+
+
 def test_the_cache_keeps_the_last_records_of_a_program_on_any_hosts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,6 +126,18 @@ def test_a_program_shorter_than_the_measurement_runs_natively(
     assert not is_native(replace(request, started_by_user=True))
 
 
+def test_a_run_that_seems_short_is_recorded_since_it_may_be_long(launcher: Path) -> None:  # noqa: F811
+    recorded_partners("120000", seconds=knowledge.QUICK_START * 0.9)
+    words = ["run", "-n", "4", "-H", "a0,b0,a1,b1", "--launcher", str(launcher)]
+    assert main([*words, "--no-record", "--", *APP]) == 7
+    assert len(recording.of_program(APP)) == 1
+    assert main([*words, "--", *APP]) == 7
+    last, before = recording.of_program(APP)
+    assert before.name == "20260101T120000-1"
+    assert f"THALWEG_RECORD={last}" in launcher.with_name("arguments").read_text().splitlines()
+    assert recording.launch_of(recording.described(last))["status"] == 7
+
+
 def test_ranks_that_talk_come_to_one_site_and_rank_0_stays(net: Network, partners: Path) -> None:
     choice = run_placement.choose(net, HOSTS, USUAL, APP, partners)
     assert choice and not choice.objection

@@ -318,12 +318,14 @@ def _wanted_folder(record: Path | None, no_record: bool, events: str | None) -> 
 def begin_recording(
     folder: Path | None, prepared: Preparation, program: Sequence[str], *, always: bool = False
 ) -> "Recording | None":
-    """Begins the run record in the folder, or in the cache if something is planned.
+    """Begins the run record in the folder, or in the cache if something is planned, or would be
+    after a longer run.
 
     None, with a note, if the cache has no place for it. Raises UserError if the folder hasn't.
     """
     usual_one = folder is None
-    if prepared.is_off or (usual_one and not (prepared.plan or always)):
+    is_usual = prepared.plan or prepared.seems_short or always
+    if prepared.is_off or (usual_one and not is_usual):
         return None
     from thalweg.programs import whole
     from thalweg.recording import Recording, usual
