@@ -35,7 +35,8 @@ void construct(Communication* self, Rank ranks, const Column<std::int64_t>& send
   std::vector<Traffic> entries;
   entries.reserve(count);
   const auto rank = [&](std::int64_t number) { // beyond what a Rank holds it is wrong, too
-    return static_cast<Rank>(std::clamp<std::int64_t>(number, -1, ranks));
+    const std::int64_t beyond = std::max(ranks, 0);
+    return static_cast<Rank>(std::clamp<std::int64_t>(number, -1, beyond));
   };
   for (std::size_t at = 0; at < count; ++at)
     entries.push_back(

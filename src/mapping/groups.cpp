@@ -65,7 +65,8 @@ Placement with_groups(const Problem& problem, const HostCosts& costs, const Plac
   groups.metric = problem.metric;
   groups.group_size =
       problem.group_size * static_cast<double>(problem.ranks()) / static_cast<double>(hosts);
-  const auto classes = exchangeable(problem);
+  auto classes = exchangeable(problem);
+  std::erase_if(classes, [](const auto& each) { return each.second.size() < 2; });
   for (const auto& [slots, members] : classes) {
     groups.pinned = host_of_group;
     for (const HostId group : members)

@@ -31,7 +31,8 @@ void add_rounds(const std::vector<Rank>& members, const Total& total,
 Communication with_calls(const Problem& problem) {
   std::map<std::vector<Rank>, Total> totals;
   for (const Call& call : problem.calls) {
-    if (call.members.size() < 2 || std::cmp_greater(call.members.size(), problem.ranks())) continue;
+    if (call.members.size() < 2 || std::cmp_greater_equal(call.members.size(), problem.ranks()))
+      continue;
     Total& total = totals[call.members];
     total.messages += call.count;
     total.bytes += call.count * static_cast<double>(call.size);

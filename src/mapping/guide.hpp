@@ -32,7 +32,7 @@ public:
   [[nodiscard]] std::size_t exchanges(Rank rank) const { return _communication.exchanges(rank); }
 
 private:
-  [[nodiscard]] std::size_t at(Rank rank) const { return static_cast<std::size_t>(rank) * _hosts; }
+  [[nodiscard]] std::size_t at(Rank rank) const { return static_cast<std::size_t>(rank) * _width; }
   /// What the messages between a rank and a peer count, in seconds of the receiver each, and what
   /// their bytes add to loads.
   struct Weights {

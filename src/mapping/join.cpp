@@ -2,6 +2,7 @@
 #include "units/index.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 namespace thalweg::mapping {
@@ -56,7 +57,9 @@ Placement join(const Problem& problem, const HostCosts& costs,
                 std::vector<Rank>(index(problem.ranks()), 1)};
   std::iota(groups.of.begin(), groups.of.end(), 0);
   const HostCosts::Pair pair = middling(problem, costs);
-  while (join_pairs(groups, pair, *std::ranges::max_element(slots))) {
+  // Around a rank that all others exchange messages with, each round joins but one pair.
+  auto rounds = 4 * std::bit_width(index(problem.ranks()));
+  while (rounds-- > 0 && join_pairs(groups, pair, *std::ranges::max_element(slots))) {
   }
   std::vector<std::size_t> order(groups.sizes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

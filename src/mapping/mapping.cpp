@@ -92,6 +92,16 @@ void add_new(std::vector<Placement>& placements, Placement placement) {
     placements.push_back(std::move(placement));
 }
 
+/// Whether the ranks can stay where they were.
+bool can_stay(const Problem& problem) {
+  std::vector<std::int32_t> left = problem.slots;
+  for (Rank rank = 0; rank < static_cast<Rank>(problem.previous.size()); ++rank) {
+    const HostId host = problem.previous[index(rank)], pinned = problem.pinned_to(rank);
+    if (--left[index(host)] < 0 || (pinned != no_host && pinned != host)) return false;
+  }
+  return !problem.previous.empty();
+}
+
 class Search {
 public:
   Search(const Problem& problem, const MapOptions& options)
@@ -127,7 +137,7 @@ private:
       starts.push_back({std::move(placement), cost, has_method});
     };
     // The first of those that cost the same stays, so that ranks don't move for nothing.
-    if (is_possible(_problem.previous)) add(_problem.previous);
+    if (can_stay(_problem)) add(_problem.previous);
     for (Placement& each : simple(_problem, _options.seed))
       add(std::move(each), true);
     const std::size_t most = _problem.ranks() < least_ranks_for_choices ? 1 : most_choices;
@@ -142,16 +152,6 @@ private:
     add(intra_only(_problem, choices.front(), _options), true);
     add(inter_only(_problem, _costs, _options), true);
     return starts;
-  }
-
-  /// Whether the ranks can stay where they were.
-  [[nodiscard]] bool is_possible(const Placement& placement) const {
-    std::vector<std::int32_t> left = _problem.slots;
-    for (Rank rank = 0; rank < static_cast<Rank>(placement.size()); ++rank) {
-      const HostId host = placement[index(rank)], pinned = _problem.pinned_to(rank);
-      if (--left[index(host)] < 0 || (pinned != no_host && pinned != host)) return false;
-    }
-    return !placement.empty();
   }
 
   Candidate improved(Candidate candidate, const RefineOptions& search) const {
@@ -194,7 +194,10 @@ std::vector<Placement> searched(const Problem& problem, const MapOptions& option
   const auto search = [&](const Problem& each) { return Search(each, options).run(1).front(); };
   if (std::cmp_greater(problem.network.size(), options.hosts_at_once))
     if (std::optional<Placement> found = by_sites(problem, search)) {
-      std::vector<Placement> all = simple(problem, options.seed);
+      std::vector<Placement> all;
+      if (can_stay(problem)) all.push_back(problem.previous);
+      for (Placement& each : simple(problem, options.seed))
+        add_new(all, std::move(each));
       add_new(all, std::move(*found));
       if (problem.network.size() <= most_times_compared * options.hosts_at_once &&
           problem.ranks() <= most_ranks_compared)
@@ -264,7 +267,11 @@ std::vector<Placement> finalists(const Problem& given, const MapOptions& options
                                  std::size_t most) {
   validate(given);
   const bool with_methods = most > 1 && !given.calls.empty();
-  Problem problem = with_native_messages(with_waits(given), options.native);
+  const bool needs_messages = options.method != Method::block &&
+                              options.method != Method::interleave &&
+                              options.method != Method::random;
+  Problem problem =
+      needs_messages ? with_native_messages(with_waits(given), options.native) : given;
   if (std::ranges::count(problem.slots, 0) == 0)
     return placed(problem, options, most, with_methods);
   const UsableHosts usable(std::move(problem));

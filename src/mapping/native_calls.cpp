@@ -27,28 +27,32 @@ planner::Limits limits_for(Rank ranks) {
 }
 
 /// Adds the messages of a call's algorithm between all of its ranks, unless it has too many rounds.
-/// Returns the step after its last one.
+/// Returns the step after its last one. Goes rank by rank, so that an algorithm with a round for
+/// each rank is told by its first rank's messages.
 std::optional<schedule::Step> add_rounds_of(const planner::Problem& ranks,
                                             const planner::Choice& choice, const Call& call,
                                             schedule::Step begin, std::vector<Traffic>& entries) {
   const planner::Skeleton skeleton =
       algorithms::make_skeleton(algorithms::find(choice.algorithm), ranks, choice.parameters);
-  const schedule::Schedule schedule =
-      algorithms::expand(ranks.collective.kind, skeleton, ranks.collective.size);
-  const schedule::Layout layout = schedule.layout_in(ranks.collective, 1);
-  const std::int32_t segments = schedule.pipeline().segments;
+  const schedule::Pipeline pipeline = skeleton.pipeline(ranks.collective.size);
   const auto member = [&](Rank at) { return call.members.empty() ? at : call.members[index(at)]; };
   schedule::Step end = begin;
-  for (const schedule::Transfer& each : schedule.transfers()) {
-    if (each.from == each.to) continue;
-    const schedule::Step step = begin + each.step;
-    if (step >= most_phases) return std::nullopt;
-    std::int64_t bytes = 0;
-    for (const schedule::Range& range : each.what)
-      layout.for_each_interval(0, range, [&](schedule::Interval part) { bytes += part.size(); });
-    entries.push_back({member(each.from), member(each.to), call.count * segments,
-                       call.count * static_cast<double>(bytes), step});
-    end = std::max(end, step + 1);
+  for (Rank rank = 0; rank < ranks.collective.ranks; ++rank) {
+    const schedule::Schedule own(skeleton.chunks, pipeline,
+                                 algorithms::emit(ranks.collective.kind, skeleton, rank),
+                                 skeleton.weights);
+    const schedule::Layout layout = own.layout_in(ranks.collective, 1);
+    for (const schedule::Transfer& each : own.transfers()) {
+      if (each.from != rank || each.from == each.to) continue;
+      const schedule::Step step = begin + each.step;
+      if (step >= most_phases) return std::nullopt;
+      std::int64_t bytes = 0;
+      for (const schedule::Range& range : each.what)
+        layout.for_each_interval(0, range, [&](schedule::Interval part) { bytes += part.size(); });
+      entries.push_back({member(each.from), member(each.to), call.count * pipeline.segments,
+                         call.count * static_cast<double>(bytes), step});
+      end = std::max(end, step + 1);
+    }
   }
   return end;
 }

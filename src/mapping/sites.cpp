@@ -77,6 +77,8 @@ public:
     for (const HostId host : _problem.network.sites[index(site)])
       inner.slots.push_back(_problem.slots[index(host)]);
     inner.metric = _problem.metric;
+    for (const Call& call : _problem.calls)
+      if (auto own = inside(call, ranks, number)) inner.calls.push_back(std::move(*own));
     for (const Rank rank : ranks)
       if (const HostId host = _problem.pinned_to(rank); !_problem.pinned.empty())
         inner.pinned.push_back(host == no_host ? no_host : _number[index(host)]);
@@ -92,6 +94,17 @@ public:
   }
 
 private:
+  /// Returns a call with the numbers that its ranks have at their site; none if others take part.
+  [[nodiscard]] std::optional<Call> inside(Call call, const std::vector<Rank>& ranks,
+                                           const std::vector<Rank>& number) const {
+    if (call.members.empty() && std::cmp_less(ranks.size(), _problem.ranks())) return std::nullopt;
+    for (Rank& member : call.members) {
+      member = number[index(member)];
+      if (member == collective::no_rank) return std::nullopt;
+    }
+    return call;
+  }
+
   void set_mean(Network& net, HostId a, HostId b) const {
     const auto& from = _problem.network.sites[index(a)];
     const auto& to = _problem.network.sites[index(b)];

@@ -151,6 +151,12 @@ def test_a_matrix_of_no_numbers_is_refused(bad: float) -> None:
         mapping.communication(2, [0], [1], [1], [bad])
 
 
+@pytest.mark.parametrize("ranks", [-2, 0])
+def test_a_matrix_of_no_ranks_is_refused(ranks: int) -> None:
+    with pytest.raises(UserError, match=f"a matrix of {ranks} ranks"):
+        mapping.communication(ranks, [0], [1], [1], [1])
+
+
 def test_a_matrix_of_more_than_can_be_sent_is_refused() -> None:
     with pytest.raises(UserError, match="more than 4611686018427387904 bytes"):
         mapping.communication(2, [0, 0], [1, 1], [1, 1], [1e308, 1e308])

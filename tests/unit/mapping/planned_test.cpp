@@ -200,7 +200,45 @@ TEST_CASE("on many hosts ranks are placed on sites first") {
     other.previous = placed;
     other.migration = Time(1e6);
     CHECK(place(other, options) == placed);
+    // What a search of all hosts has found stays, unless something costs less.
+    other.previous.clear();
+    other.previous = place(other);
+    other.migration = Time(1e-9);
+    MapOptions few;
+    few.hosts_at_once = 5;
+    CHECK(cost(other, place(other, few)).total() <= cost(other, other.previous).total());
   }
+}
+
+TEST_CASE("collectives inside a site decide which ranks share its hosts") {
+  Network net = network::even_network(8, Time(1e-5), units::Rate(1e9));
+  net.sites = {{0, 1, 2, 3}, {4, 5, 6, 7}};
+  for (HostId a = 0; a < 8; ++a)
+    for (HostId b = 0; b < 8; ++b)
+      if (a / 4 != b / 4) net.latency.set(a, b, Time(1e-3));
+  Problem problem{net, {16, {}}, std::vector<std::int32_t>(8, 2)};
+  for (Rank rank = 0; rank < 8; ++rank) // couples, which no simple order keeps together
+    problem.calls.push_back({collective::Kind::allreduce, 1'000'000, 1000, 0, {rank, 15 - rank}});
+  MapOptions options;
+  options.hosts_at_once = 4;
+  const Placement found = place(problem, options);
+  check(problem, found);
+  for (Rank rank = 0; rank < 8; ++rank) {
+    CAPTURE(rank);
+    CHECK(found[index(rank)] == found[index(15 - rank)]);
+  }
+}
+
+TEST_CASE("a rank that all others talk to doesn't make joining take a round for each") {
+  std::vector<Traffic> traffic;
+  const Rank ranks = 3000;
+  for (Rank rank = 1; rank < ranks; ++rank) {
+    traffic.push_back({0, rank, 1, 100});
+    traffic.push_back({rank, 0, 1, 100});
+  }
+  const Network net = network::even_network(2, Time(1e-5), units::Rate(1e9));
+  const Problem problem{net, {ranks, std::move(traffic)}, {ranks, ranks}};
+  check(problem, join(problem, HostCosts(problem), {ranks / 2, ranks / 2}));
 }
 
 } // namespace
