@@ -69,6 +69,7 @@ def run(
     pairs: Sequence[tuple[int, int]] = (),
     hurried: bool = False,
     measured_for: Callable[[float], None] | None = None,
+    remedy: str = "",
 ) -> dict[str, Any]:
     """Measures the network between the hosts, and writes the network file.
 
@@ -83,6 +84,7 @@ def run(
     has been found by then isn't kept.
     `measured_for` is told for how many seconds of this machine's time the ranks measured, also if
     the probe fails.
+    `remedy`: what helps where the output, which the user didn't name, can't be written.
     Returns the written network. Raises UserError naming the host at fault, and OtherHostsError if
     `base` is of others.
     """
@@ -98,6 +100,7 @@ def run(
     journal = Journal(
         output,
         {"hosts": names, "library": launcher.flavour, "dilation": dilation, "base": str(base)},
+        remedy,
     )
     if resume:
         journal.resume()
@@ -109,7 +112,7 @@ def run(
         if output.suffix == ".cbor":
             networks.write(from_json(text, str(output)), output)
         else:
-            write_file(output, str(output), text)
+            write_file(output, str(output), text, remedy)
         complete = True
         with contextlib.suppress(UserError):  # whoever reads the file says what is wrong
             _keep(from_json(text, str(output)), names, is_new=not base)

@@ -174,8 +174,11 @@ def _is_over(folder: Path) -> bool:
 
 
 def of_program(program: Sequence[str]) -> list[Path]:
-    """Returns the records in the cache of runs of the program, on any hosts, the latest first."""
-    found = _records().glob(f"{_key(programs.code(program))}-*/*/run.json")
+    """Returns the records in the cache of runs of the program, on any hosts, the latest first; none
+    where the cache can't be read."""
+    found: list[Path] = []
+    with contextlib.suppress(OSError):
+        found = list(_records().glob(f"{_key(programs.code(program))}-*/*/run.json"))
     return sorted((path.parent for path in found), key=lambda path: path.name, reverse=True)
 
 
