@@ -56,6 +56,7 @@ class _LauncherEndedError(UserError):
         """The same without what the launcher said last."""
 
 
+@ended_by_signals()
 def run(
     hosts: Sequence[Host],
     output: Path,
@@ -168,7 +169,7 @@ def _measure(
         order.write()
         variables = {"THALWEG": "off", **launcher.libraries()}
         command = launcher.command(len(names), order, variables, program)
-        with ended_by_signals(), _Launch(command) as launch:
+        with _Launch(command) as launch:
             # What is done with the result needs it; now it takes time in which ranks start.
             import numpy  # noqa: F401
 
