@@ -13,10 +13,12 @@ from thalweg.files import write_whole, writing
 class Journal:
     """Stores the steps of a probe as they come. The file's first line says what is being probed."""
 
-    def __init__(self, output: Path, subject: Mapping[str, Any]) -> None:
-        """`output` is the future network file; probes of another `subject` can't be resumed."""
+    def __init__(self, output: Path, subject: Mapping[str, Any], remedy: str = "") -> None:
+        """`output` is the future network file; probes of another `subject` can't be resumed.
+        `remedy`: the end of errors of writing, where the usual one doesn't help."""
         self.path = output.with_name(f"{output.name}.part")
         self._subject = json.dumps(subject)
+        self._remedy = remedy
         self._steps: list[str] = []
         self._file: TextIO | None = None
 
@@ -44,7 +46,7 @@ class Journal:
 
     def add(self, step: str) -> None:
         """Keeps one more step. Raises UserError naming the file if it can't be written."""
-        with writing(str(self.path)):
+        with writing(str(self.path), self._remedy):
             if self._file is None:
                 self._file = self._open()
             self._file.write(f"{step.strip()}\n")

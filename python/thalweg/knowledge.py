@@ -32,7 +32,7 @@ from thalweg import (
 from thalweg import network as networks
 from thalweg.caution import USUAL, Caution
 from thalweg.errors import UserError
-from thalweg.files import locked, writing
+from thalweg.files import is_file, locked, writing
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.network import Network
@@ -76,26 +76,26 @@ def network(hosts: Sequence[Host], launcher: Launcher, caution: Caution = USUAL)
     written.
     """
     path = _in_cache(hosts)
-    if path.is_file():
+    if is_file(path):
         with contextlib.suppress(_MustMeasureError):
             return _known(path, hosts, launcher, caution, alone=False)
     with _one_at_a_time(path):
         path = _in_cache(hosts)  # The run before may have found out what the hosts call themselves.
-        if path.is_file():
+        if is_file(path):
             return _known(path, hosts, launcher, caution)
         return _measure(path, hosts, launcher, caution)
 
 
 def is_known(hosts: Sequence[Host]) -> bool:
     """Whether the cache has the network of these hosts."""
-    return _in_cache(hosts).is_file()
+    return is_file(_in_cache(hosts))
 
 
 def kept(hosts: Sequence[Host]) -> Network | None:
     """Returns the network of these hosts as the cache has it, and says which file that is; None if
     it has none. Raises UserError if the file can't be read as a network."""
     path = _in_cache(hosts)
-    if not path.is_file():
+    if not is_file(path):
         return None
     paths.mark_used(path)
     net = inputs.network(path)
@@ -157,7 +157,8 @@ def _verified(
     when = net.measured_at or UNKNOWN_TIME
     if launcher.flavour not in net.message_costs:
         console.note(f"adding {launcher.name} to the network measured at {when} ({path})")
-        probe.run(hosts, path, launcher, base=path)
+        paths.make_cache(path, f"network {path}")
+        probe.run(hosts, path, launcher, base=path, remedy=paths.ANOTHER_CACHE)
         net = inputs.network(path)
     else:
         console.note(f"using the network measured at {when} ({path}; delete it to measure anew)")
@@ -190,12 +191,11 @@ def _measure_instead(
 
 
 def _measure(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution) -> Known:
-    with writing(f"network {path}", paths.ANOTHER_CACHE):
-        path.parent.mkdir(parents=True, exist_ok=True)
     if caution.start != "full":
         return _measure_quickly(path, hosts, launcher, caution)
+    paths.make_cache(path, f"network {path}")
     console.note(f"probing the network of {len(hosts)} hosts into the cache")
-    probe.run(hosts, path, launcher)
+    probe.run(hosts, path, launcher, remedy=paths.ANOTHER_CACHE)
     own = _of_own_names(path)
     with writing(f"network {own}", paths.ANOTHER_CACHE):
         path.replace(own)
@@ -207,13 +207,14 @@ def _measure_quickly(
     path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution
 ) -> Known:
     """Measures a network, unless the probe shows that it is known by other names of its hosts."""
+    paths.make_cache(path, f"network {path}")
     console.note(f"measuring the network of {len(hosts)} hosts in about a second, with quick plans")
     # Other runs see only what is complete.
     raw = path.with_name(f"{path.stem}.{time.time_ns():x}.json")
     try:
-        probe.run(hosts, raw, launcher, budget=QUICK, hurried=True)
+        probe.run(hosts, raw, launcher, budget=QUICK, hurried=True, remedy=paths.ANOTHER_CACHE)
         own = _of_own_names(raw)
-        if own != path and own.is_file():
+        if own != path and is_file(own):
             return _verified(own, hosts, launcher, caution)
         _complete(raw)
         with writing(f"network {own}", paths.ANOTHER_CACHE):
@@ -355,13 +356,13 @@ def _calibrated_copy(
 def _digest(path: Path, net: Network) -> str:
     """Returns the hash of a network's file; of the network where it is a scenario's, by its name.
     A file's name and age don't tell what it has: links and copies change it with an old time."""
-    content = path.read_bytes() if path.is_file() else networks.to_json(net).encode()
+    content = path.read_bytes() if is_file(path) else networks.to_json(net).encode()
     return recording.digest(content)
 
 
 def _of_copy(copy: Path) -> Network | None:
     """Returns the network in a copy, if it is there and right."""
-    if copy.is_file():
+    if is_file(copy):
         with contextlib.suppress(UserError):
             return inputs.network(copy)
     return None

@@ -19,6 +19,7 @@ from thalweg._core.mapping import Call, Communication, Cost, Setting, TrafficSum
 from thalweg._core.network import Network
 from thalweg.errors import UserError, user_errors
 from thalweg.printable import short
+from thalweg.threads import interruptible
 
 __all__ = [
     "COSTS",
@@ -153,13 +154,19 @@ def place(
     if not 0 <= seed < 2**64:
         raise UserError(f"seed {short(str(seed))}: must be from 0 to 2^64 - 1")
     setting = _setting(network, matrix, slots, calls, cost, pinned, previous, migration, order)
-    found = _core.finalists(network, setting, method, seed, moves, finalists, native)
+
+    def search(method: str, most: int) -> list[list[int]]:
+        return interruptible(
+            lambda: _core.finalists(network, setting, method, seed, moves, most, native)
+        )
+
+    found = search(method, finalists)
     if usual is None:
         if method != "thalweg" or not calls or finalists < 2:
             return _mapping(network, setting, found[0], method)
-        (usual,) = _core.finalists(network, setting, "block", seed, moves, 1, native)
+        (usual,) = search("block", 1)
     found = [list(usual), *(each for each in found if each != list(usual))]
-    costs, calls_planned = _core.planned_costs(network, setting, found, native)
+    costs, calls_planned = _planned_costs(network, setting, found, native)
     _, best = min((each.total, at) for at, each in enumerate(costs) if each)
     known = costs if calls_planned else [None] * len(costs)
     before = _mapping(network, setting, usual, "usual", known[0])
@@ -177,6 +184,13 @@ def _mapping(
     cost = _core.cost(network, setting, placement)
     traffic = _core.traffic(network, setting, placement)
     return Mapping(placement, cost, traffic, method, planned, usual)
+
+
+def _planned_costs(
+    network: Network, setting: Setting, placements: list[list[int]], native: str
+) -> tuple[list[Cost | None], int]:
+    """Returns the costs with collectives planned, and how many calls were planned for."""
+    return interruptible(lambda: _core.planned_costs(network, setting, placements, native))
 
 
 @user_errors()
@@ -202,7 +216,7 @@ def cost_of(
         slots = [matrix.ranks] * len(network.hosts)
     setting = _setting(network, matrix, slots, calls, cost, {}, previous, migration)
     if native:
-        (predicted,), _ = _core.planned_costs(network, setting, [list(placement)], native)
+        (predicted,), _ = _planned_costs(network, setting, [list(placement)], native)
         assert predicted  # the first of those that are compared
         return predicted
     return _core.cost(network, setting, placement)

@@ -16,6 +16,7 @@ from thalweg.cache_folder import ANOTHER_CACHE as ANOTHER_CACHE
 from thalweg.cache_folder import cache as cache
 from thalweg.cache_folder import lab as lab
 from thalweg.errors import UserError
+from thalweg.files import check_output, writing
 
 UNUSED_DAYS = 60
 """Days for which plans, networks, histories and run records stay in the cache though unused."""
@@ -59,6 +60,15 @@ def network(hosts: Iterable[str]) -> Path:
 
     key = json.dumps([__version__, [sorted(hosts), lab()]])
     return cache() / "networks" / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.json"
+
+
+def make_cache(path: Path, name: str) -> None:
+    """Makes the folder of a file in the cache, before long work. Raises UserError that begins with
+    `name` if the file can't be written there."""
+    with writing(name, ANOTHER_CACHE):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.exists()  # which fails in a folder that can't be entered
+    check_output(path, name, ANOTHER_CACHE)
 
 
 def mark_used(path: Path) -> None:

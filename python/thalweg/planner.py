@@ -26,6 +26,7 @@ from thalweg._core.planner import (
     Table,
 )
 from thalweg.errors import user_errors
+from thalweg.threads import interruptible
 
 __all__ = [
     "Candidate",
@@ -78,7 +79,7 @@ def explain(problem: Problem, options: Options | None = None) -> Explanation:
 
     Raises UserError if options.force names no algorithm for the collective.
     """
-    return _core.explain(problem, options or Options())
+    return interruptible(lambda: _core.explain(problem, options or Options()))
 
 
 @user_errors()
@@ -99,7 +100,9 @@ def make_table(
 
     `placement` has a host number per rank. Raises UserError if one isn't in the network.
     """
-    return _core.make_table(network, placement, kinds, options or Options(), max_size)
+    return interruptible(
+        lambda: _core.make_table(network, placement, kinds, options or Options(), max_size)
+    )
 
 
 @user_errors()

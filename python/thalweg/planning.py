@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from thalweg import console, inputs, launch_files, past_runs, paths, planner, recording, wisdom
 from thalweg.errors import UserError
-from thalweg.files import check_output, is_file, write_file, writing
+from thalweg.files import is_file, write_file
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.network import Network
@@ -149,7 +149,7 @@ def make_plan(
     content = planner.to_bytes(PlanFile(net, flavour, [table]))
     path = paths.cache() / "plans" / f"{hashlib.sha256(content).hexdigest()[:16]}.plan"
     if not _has(path, content):  # A cache that can't be written is no reason not to start.
-        _make_cache(path, "plan")
+        paths.make_cache(path, f"plan {path}")
         write_file(path, f"plan {path}", content, paths.ANOTHER_CACHE)
         paths.drop_unused(path.parent)
     return path
@@ -188,10 +188,3 @@ def _takes_longer_than_runs(setting: Setting, program: Sequence[str]) -> bool:
         if ran >= takes:  # No more records need be read.
             return False
     return True
-
-
-def _make_cache(path: Path, name: str) -> None:
-    """Makes the folder of a file in the cache. Raises UserError naming the file."""
-    with writing(f"{name} {path}", paths.ANOTHER_CACHE):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    check_output(path, f"{name} {path}", paths.ANOTHER_CACHE)

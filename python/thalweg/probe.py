@@ -56,6 +56,7 @@ class _LauncherEndedError(UserError):
         """The same without what the launcher said last."""
 
 
+@ended_by_signals()
 def run(
     hosts: Sequence[Host],
     output: Path,
@@ -69,6 +70,7 @@ def run(
     pairs: Sequence[tuple[int, int]] = (),
     hurried: bool = False,
     measured_for: Callable[[float], None] | None = None,
+    remedy: str = "",
 ) -> dict[str, Any]:
     """Measures the network between the hosts, and writes the network file.
 
@@ -83,6 +85,7 @@ def run(
     has been found by then isn't kept.
     `measured_for` is told for how many seconds of this machine's time the ranks measured, also if
     the probe fails.
+    `remedy`: what helps where the output, which the user didn't name, can't be written.
     Returns the written network. Raises UserError naming the host at fault, and OtherHostsError if
     `base` is of others.
     """
@@ -98,6 +101,7 @@ def run(
     journal = Journal(
         output,
         {"hosts": names, "library": launcher.flavour, "dilation": dilation, "base": str(base)},
+        remedy,
     )
     if resume:
         journal.resume()
@@ -109,7 +113,7 @@ def run(
         if output.suffix == ".cbor":
             networks.write(from_json(text, str(output)), output)
         else:
-            write_file(output, str(output), text)
+            write_file(output, str(output), text, remedy)
         complete = True
         with contextlib.suppress(UserError):  # whoever reads the file says what is wrong
             _keep(from_json(text, str(output)), names, is_new=not base)
@@ -165,7 +169,7 @@ def _measure(
         order.write()
         variables = {"THALWEG": "off", **launcher.libraries()}
         command = launcher.command(len(names), order, variables, program)
-        with ended_by_signals(), _Launch(command) as launch:
+        with _Launch(command) as launch:
             # What is done with the result needs it; now it takes time in which ranks start.
             import numpy  # noqa: F401
 

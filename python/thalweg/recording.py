@@ -17,7 +17,14 @@ from typing import Any
 from thalweg import __version__, console, inputs, paths, programs
 from thalweg import network as networks
 from thalweg.errors import UserError
-from thalweg.files import make_output_folder, parse_json, read_text, write_error, write_whole
+from thalweg.files import (
+    make_output_folder,
+    parse_json,
+    read_text,
+    write_error,
+    write_whole,
+    writing,
+)
 
 KEPT = 5
 """Records of a program on its hosts that stay in the cache, however they ended."""
@@ -27,7 +34,9 @@ LONGEST = 86400.0
 """Seconds after which a run without an end has probably been killed."""
 
 _OWN = ("run.json", "summary.json", "record.bin", "plan.bin", "network.json")
-_RANKS = ("rank-*.record", "rank-*.events")
+_EVENTS = "rank-*.events"
+_RANKS = ("rank-*.record", _EVENTS)
+_TRACE = (_EVENTS, "summary.json")
 
 
 @dataclass
@@ -55,9 +64,7 @@ class Recording:
         plan = self.plan.read_bytes() if self.plan else None
         self.folder.mkdir(parents=True, exist_ok=True)
         if (self.folder / "run.json").exists():
-            for pattern in (*_OWN, *_RANKS):
-                for path in self.folder.glob(pattern):
-                    path.unlink(missing_ok=True)
+            _remove(self.folder, (*_OWN, *_RANKS))
         if network is not None:
             (self.folder / "network.json").write_bytes(network)
         if plan is not None:
@@ -87,6 +94,19 @@ class Recording:
             write_whole(path, json.dumps(found, indent=1) + "\n")
         except OSError as error:
             console.note(write_error(f"run record {path}", error))
+
+
+def empty_trace(folder: Path) -> None:
+    """Removes what an earlier run left in the folder of a trace: it may have had more ranks, and
+    this one may leave no summary. Raises UserError."""
+    with writing(f"trace folder {folder}", "name another folder"):
+        _remove(folder, _TRACE)
+
+
+def _remove(folder: Path, patterns: Iterable[str]) -> None:
+    for pattern in patterns:
+        for path in folder.glob(pattern):
+            path.unlink(missing_ok=True)
 
 
 def named(folder: Path) -> Path:
@@ -172,8 +192,11 @@ def _is_over(folder: Path) -> bool:
 
 
 def of_program(program: Sequence[str]) -> list[Path]:
-    """Returns the records in the cache of runs of the program, on any hosts, the latest first."""
-    found = _records().glob(f"{_key(programs.code(program))}-*/*/run.json")
+    """Returns the records in the cache of runs of the program, on any hosts, the latest first; none
+    where the cache can't be read."""
+    found: list[Path] = []
+    with contextlib.suppress(OSError):
+        found = list(_records().glob(f"{_key(programs.code(program))}-*/*/run.json"))
     return sorted((path.parent for path in found), key=lambda path: path.name, reverse=True)
 
 

@@ -177,7 +177,7 @@ def sample(
         probe.run(
             reached, output, launcher, budget=budget or seconds_for(net, pairs), base=base,
             pairs=[(place[a], place[b]) for a, b in pairs], hurried=True,
-            measured_for=measured_for,
+            measured_for=measured_for, remedy=paths.ANOTHER_CACHE,
         )  # fmt: skip
         found = networks.read(output)
         found.hosts = of_pairs.hosts  # which the probe calls as they call themselves

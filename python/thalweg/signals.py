@@ -16,14 +16,18 @@ _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, sign
 
 @contextlib.contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Lets SIGTERM and SIGHUP end the work as Ctrl-C does: files and processes are cleaned up."""
+    """Lets SIGTERM and SIGHUP end the work as Ctrl-C does: files and processes are cleaned up.
 
-    def end(number: int, _: object) -> NoReturn:
-        signal.signal(number, signal.SIG_IGN)
-        raise SystemExit(128 + number)
-
-    with _handled((signal.SIGTERM, signal.SIGHUP), end):
+    Where that holds already, nothing changes: what ends the work is ignored until all of it is
+    cleaned up.
+    """
+    with _handled((signal.SIGTERM, signal.SIGHUP), _end):
         yield
+
+
+def _end(number: int, _: object) -> NoReturn:
+    signal.signal(number, signal.SIG_IGN)
+    raise SystemExit(128 + number)
 
 
 @contextlib.contextmanager
@@ -34,7 +38,7 @@ def _handled(numbers: Iterable[int], handler: Handler) -> Iterator[None]:
         number: signal.signal(number, handler)
         for number in numbers
         if threading.current_thread() is threading.main_thread()
-        and signal.getsignal(number) is not signal.SIG_IGN
+        and signal.getsignal(number) not in (signal.SIG_IGN, handler)
     }
     try:
         yield

@@ -1,7 +1,10 @@
-"""Work that waits for others, on many things at once."""
+"""Work that waits for others, on many things at once, and work that Ctrl-C can leave."""
 
+import atexit
 import contextlib
+import os
 import queue
+import sys
 import threading
 import time
 from collections.abc import Callable, Collection
@@ -50,3 +53,50 @@ def for_each(
                 left.get_nowait()
         raise
     return dict(results)
+
+
+_running: set[threading.Event] = set()
+"""The calls of interruptible() that go on, also those that were left."""
+
+
+def interruptible(call: Callable[[], Result]) -> Result:
+    """Returns the result of a long call that looks at no signals itself, as those of the core.
+
+    The call has a thread of its own, so that the main thread hears of Ctrl-C at once, and leaves
+    it. What was left goes on until the process ends. In other threads, which get no signals, it is
+    only called.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return call()
+    results: list[Result] = []
+    errors: list[BaseException] = []
+    done = threading.Event()
+
+    def work() -> None:
+        _running.add(done)
+        try:
+            results.append(call())
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            _running.discard(done)
+            done.set()
+
+    threading.Thread(target=work, daemon=True).start()
+    done.wait()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+@atexit.register
+def _leave_calls() -> None:
+    """Ends the process here, with the status of what Ctrl-C ended, if a call was left that goes on.
+
+    It would crash in code of the core whose data Python's end removes.
+    """
+    if _running:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(AttributeError, OSError, ValueError):
+                stream.flush()
+        os._exit(130)

@@ -1,6 +1,7 @@
 """What commands say where nothing can be written, and what they leave behind."""
 
 import contextlib
+import errno
 import json
 import os
 import resource
@@ -12,8 +13,8 @@ from pathlib import Path
 import pytest
 from recorded import small_tree
 
+from thalweg import knowledge, probe, sampling, weather, weather_file
 from thalweg import network as networks
-from thalweg import probe, sampling, weather, weather_file
 from thalweg.cli import main
 from thalweg.errors import UserError
 from thalweg.files import write_whole
@@ -185,6 +186,49 @@ def test_a_run_says_which_part_of_the_cache_cannot_be_written(
         assert "can't be written: Not a directory" in complaint
 
 
+@contextlib.contextmanager
+def not_entered(folder: Path) -> Iterator[str]:
+    """Makes a folder one that can't be entered, for root, too; the error that this gives."""
+    own = Path.stat
+
+    def stat(path: Path, **options: bool) -> os.stat_result:
+        if folder in path.parents:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return own(path, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "stat", stat)
+        yield "permission denied"
+
+
+def cache_not_entered(folder: Path) -> contextlib.AbstractContextManager[str]:
+    return not_entered(folder.parent)
+
+
+@pytest.mark.parametrize("fault", [read_only, not_entered, cache_not_entered])
+@pytest.mark.parametrize("start", ["quick", "full"])
+def test_a_run_measures_nothing_that_the_cache_cannot_keep(
+    start: str,
+    fault: Callable[[Path], contextlib.AbstractContextManager[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(probe, "run", lambda *_, **__: pytest.fail("hosts are measured"))
+    folder = tmp_path / "cache" / "thalweg" / "networks"
+    folder.mkdir(parents=True)
+    launcher = script(tmp_path / "mpirun", "echo 'mpirun (Open MPI) 4.1.4'")
+    run = ["run", "-H", "host0,host1", "--launcher", str(launcher), "--start", start]
+    with fault(folder) as reason:
+        assert main([*run, "--", "./app"]) == 2
+    (complaint,) = capsys.readouterr().err.splitlines()
+    assert complaint.startswith(f"thalweg: network {folder}/")
+    assert "can't be written: " in complaint
+    assert reason in complaint.lower()
+    assert complaint.endswith("set XDG_CACHE_HOME to a folder for all that is kept")
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [(b"", "plan file"), (b"no plan", "plan file"), (b"THWGPLAN\x63" + bytes(27), "version")],
@@ -267,6 +311,20 @@ def test_a_measured_network_that_cannot_be_written_is_not_lost(
         probe.run([Host("localhost")], output, Launcher(launcher, "openmpi", "4.1.4"))
     journal = output.with_name("net.json.part")
     assert json.loads(journal.read_text().splitlines()[1]) == STEP
+
+
+@pytest.mark.usefixtures("capsys")  # a file that is written to could not grow
+def test_where_the_cache_is_full_the_remedy_is_another_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    binary = tmp_path / "thalweg" / "bin" / "thalweg-probe-openmpi"
+    binary.parent.mkdir(parents=True)
+    binary.touch()
+    monkeypatch.setenv("THALWEG_PREFIX", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    launcher = Launcher(script(tmp_path / "mpirun", f"echo '{json.dumps(STEP)}'"), "openmpi", "4.1")
+    with full(tmp_path), pytest.raises(UserError, match=r"\.part: can't be written: .*XDG_CACHE"):
+        knowledge.network([Host("localhost")], launcher)
 
 
 # Files -----------------------------------------------------------------------------------------

@@ -1,7 +1,11 @@
 """The probe's Python side, with stand-ins for the launcher and for the program it starts."""
 
 import json
+import os
+import select
+import signal
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -123,6 +127,38 @@ def test_ctrl_c_while_hosts_are_tried_ends_at_once_and_leaves_nothing(
         probe.check_reachable(launcher_that(stage, "exit 1"), hosts)
     assert 1 <= len(started) <= 64
     assert all(process.wait(5) != 0 for process in started)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("hurried", [False, True], ids=["before", "after"])
+def test_signals_while_hosts_are_tried_leave_no_process(
+    stage: Path, hurried: bool, number: int
+) -> None:
+    os.mkfifo(stage / "fifo")
+    script(stage / "agent", f"exec >{stage}/fifo; touch {stage}/begun; exec sleep 60")
+    launcher_that(stage, "exit 3")
+    code = (
+        "from pathlib import Path\n"
+        "from thalweg import probe\n"
+        "from thalweg.hosts import Host\n"
+        "from thalweg.launcher import Launcher\n"
+        "launcher = Launcher(Path('mpirun').absolute(), 'openmpi', '4.1.4')\n"
+        f"probe.run([Host('asleep')], Path('net.json'), launcher, hurried={hurried})\n"
+    )
+    command = ["env", "--default-signal=HUP,TERM", sys.executable, "-c", code]
+    held = os.open(stage / "fifo", os.O_RDONLY | os.O_NONBLOCK)  # by the agent while it runs
+    with subprocess.Popen(command, cwd=stage, stdin=subprocess.DEVNULL) as process:
+        try:
+            while not (stage / "begun").exists():
+                assert process.poll() is None
+                time.sleep(0.05)
+            process.send_signal(number)
+            assert process.wait(30) == 128 + number
+            assert select.select([held], [], [], 10)[0]
+            assert os.read(held, 1) == b""
+        finally:
+            process.kill()
+            os.close(held)
 
 
 def test_hosts_that_do_not_start_are_named_and_nothing_is_left(

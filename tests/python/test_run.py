@@ -216,6 +216,33 @@ def test_trace_folder_is_made_and_named(launcher: Path) -> None:
     assert f"THALWEG_TRACE={trace}" in words
 
 
+@pytest.mark.parametrize("record", [["--no-record"], ["--record", "trace"]])
+def test_a_trace_folder_has_nothing_of_an_earlier_run(
+    launcher: Path, record: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(launcher.parent)
+    trace = launcher.with_name("trace")
+    trace.mkdir()
+    for name in ("rank-0.events", "rank-31.events", "summary.json", "rank-0.record", "mine"):
+        (trace / name).touch()
+    launcher.write_text(LAUNCHER.replace("for word", "ls trace >left\nfor word"))
+    words = ["run", "-n", "2", "--launcher", str(launcher), *record, "--trace", "trace"]
+    assert main([*words, "./app"]) == 7
+    assert launcher.with_name("left").read_text().split() == ["mine", "rank-0.record"]
+
+
+def test_what_an_earlier_run_left_stays_where_nothing_is_traced(
+    launcher: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THALWEG", "off")
+    trace = launcher.with_name("trace")
+    trace.mkdir()
+    (trace / "rank-0.events").touch()
+    words = ["run", "-n", "2", "--launcher", str(launcher), "--trace", str(trace)]
+    assert main([*words, "./app"]) == 7
+    assert (trace / "rank-0.events").exists()
+
+
 def test_env_prints_what_run_sets(launcher: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = plan_beside(launcher)
     arguments = ["env", "-n", "2", "-H", "a,b", "--launcher", str(launcher), "--plan", str(plan)]

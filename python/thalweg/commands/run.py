@@ -124,6 +124,10 @@ def command(
         make_output_folder(trace, f"trace folder {trace}", run_summary.FILE)
     always = events is not None or watch
     recording = None if no_record else begin_recording(wanted, prepared, program, always=always)
+    if trace and not prepared.is_off:
+        from thalweg.recording import empty_trace
+
+        empty_trace(trace)
     with temporary_folder() as folder:
         others = [each for each in (recording and recording.folder, trace) if each]
         own_file = _own_summary(folder, others, prepared.placement[0])
