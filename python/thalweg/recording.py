@@ -133,8 +133,8 @@ def usual(program: Sequence[str], hosts: Sequence[str]) -> Path | None:
         of_hosts = sorted(group.iterdir(), reverse=True)
         if len(of_hosts) > KEPT:
             telling = _latest_by_ranks(of_hosts)
-            _remove(old for old in of_hosts[KEPT:] if old not in telling)
-        _remove(of_program(program)[KEPT_OF_PROGRAM:])
+            _remove_over(old for old in of_hosts[KEPT:] if old not in telling)
+        _remove_over(of_program(program)[KEPT_OF_PROGRAM:])
         if len(of_hosts) == 1:
             _drop_unused()
     except OSError as error:
@@ -152,7 +152,7 @@ def _latest_by_ranks(folders: Iterable[Path]) -> set[Path]:
     return set(found.values())
 
 
-def _remove(folders: Iterable[Path]) -> None:
+def _remove_over(folders: Iterable[Path]) -> None:
     """Removes records but those of runs that may still go on."""
     for folder in folders:
         if _is_over(folder):
