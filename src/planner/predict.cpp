@@ -27,7 +27,9 @@ void Passes::estimate() {
   const simulator::SimulationOptions options = estimation(_options, _limits);
   for_each_parallel(_entrants.size(), _limits.threads, [&](std::size_t i) {
     Entrant& entrant = _entrants[i];
-    entrant.candidate.estimate = simulator::estimate(_problem, entrant.skeleton, options);
+    // An estimate from a sample of the ranks may miss what limits all.
+    entrant.candidate.estimate = std::max(_explanation.plan.bound.time,
+                                          simulator::estimate(_problem, entrant.skeleton, options));
   });
   sort();
 }

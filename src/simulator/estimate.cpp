@@ -19,7 +19,8 @@ namespace {
 using collective::ChunkId;
 using schedule::Transfer;
 
-/// Sizes of a sample: ranks spread evenly, and slowest links of an order, whose ends join it.
+/// Sizes of a sample: ranks spread evenly, and slowest links of an order, whose ends join it, as do
+/// the ranks at the slowest ports.
 constexpr Rank spread_ranks = 6;
 constexpr std::size_t slowest_links = 2;
 
@@ -238,9 +239,18 @@ double Part::busiest() const {
   return std::max(*std::ranges::max_element(cpus), _ports->busiest(ports, sent));
 }
 
-/// Returns the root, some ranks spread evenly, and the ends of the slowest links of an order.
+/// Returns the first rank on the host whose port is the slowest.
+Rank at_slowest(const Problem& problem, units::Rate network::Host::*port) {
+  const auto rate = [&](network::HostId host) { return problem.network.hosts[index(host)].*port; };
+  const auto found = std::ranges::min_element(problem.placement, {}, rate);
+  return static_cast<Rank>(found - problem.placement.begin());
+}
+
+/// Returns the root, some ranks spread evenly, those at the slowest ports, and the ends of the
+/// slowest links of an order.
 std::vector<Rank> sample(const Problem& problem, const Skeleton& skeleton) {
-  std::vector<Rank> ranks = {skeleton.root};
+  std::vector<Rank> ranks = {skeleton.root, at_slowest(problem, &network::Host::egress),
+                             at_slowest(problem, &network::Host::ingress)};
   for (Rank i = 0; i < spread_ranks; ++i)
     ranks.push_back(static_cast<Rank>(std::int64_t{skeleton.ranks} * i / spread_ranks));
   const auto& order = skeleton.order;

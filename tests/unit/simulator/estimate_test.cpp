@@ -110,6 +110,15 @@ TEST_CASE("a sample sees the slowest link of an order") {
   CHECK(estimate(problem, ring, at_most(100)).value() == doctest::Approx(2 * 63 * (0.03 + 0.001)));
 }
 
+TEST_CASE("a sample sees the slowest ports") {
+  Network net = even(64);
+  net.hosts[41].egress = units::Rate(1e4);
+  net.hosts[44].ingress = units::Rate(5e3);
+  const Problem problem = on_all(net, Kind::allgather, 1000);
+  const Skeleton linear = build(problem, "linear", {});
+  CHECK(estimate(problem, linear, at_most(100)).value() >= 63 * 1000 / 5e3);
+}
+
 TEST_CASE("a ring of thousands of ranks is estimated without its transfers") {
   const Network net = even(3000);
   const Problem problem = on_all(net, Kind::allreduce, 3000000);
