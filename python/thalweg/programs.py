@@ -131,8 +131,8 @@ def _of_module(word: str) -> str:
     """Returns a Python module as it is named, alone or behind its option, with this folder if
     it has it."""
     option = _OPTION.match(word)
-    package = Path((option[2] if option else word).partition(".")[0])
-    is_here = is_folder(package) or is_file(package.with_suffix(".py"))
+    package = (option[2] if option else word).partition(".")[0]
+    is_here = is_folder(Path(package)) or is_file(Path(f"{package}.py"))
     return f"{word} {_folder()}" if is_here else word
 
 

@@ -112,3 +112,8 @@ def test_numbers_in_commands_and_names_make_no_other_program(
     words: list[str], other: list[str], *, same: bool
 ) -> None:
     assert (programs.identity(words)[0] == programs.identity(other)[0]) == same
+
+
+@pytest.mark.parametrize("word", ["", ".", ".solver", "/"])
+def test_what_is_no_name_of_a_module_is_the_interpreters_to_refuse(word: str) -> None:
+    assert programs.code(["python3", "-m", word])
