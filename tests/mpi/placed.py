@@ -3,6 +3,7 @@
 placed.py FLAVOUR: several names of this machine are the hosts, each with a host name of its own.
 """
 
+import contextlib
 import os
 import re
 import subprocess
@@ -47,6 +48,24 @@ def local_ranks(placement: Sequence[str]) -> list[int]:
     return [list(placement[:rank]).count(host) for rank, host in enumerate(placement)]
 
 
+TRIES = 3
+"""How often a launcher is started at most: one in some hundred starts of Open MPI 5.0's never ends
+where processors are busy, though the program, which has nothing of Thalweg or MPI, has."""
+
+
+def run(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    def once() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=60, check=False,
+        )  # fmt: skip
+
+    for _ in range(TRIES - 1):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return once()
+    return once()
+
+
 class Started(NamedTuple):
     """The host of each rank, its number among the ranks that the launcher sees there, and the
     processors that it may use."""
@@ -58,10 +77,7 @@ class Started(NamedTuple):
 
 def started(chosen: Launcher, order: Order, ranks: int, environment: Mapping[str, str]) -> Started:
     command = chosen.command(ranks, order, {}, ["sh", "-c", SAYS])
-    done = subprocess.run(
-        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=100,
-        check=False,
-    )  # fmt: skip
+    done = run(command, {**os.environ, **environment})
     found = sorted(
         (int(rank), host, int(local), processors)
         for rank, host, local, processors in re.findall(
