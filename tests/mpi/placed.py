@@ -57,7 +57,7 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Co
     def once() -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=60, check=False,
+            timeout=30, check=False,
         )  # fmt: skip
 
     for _ in range(TRIES - 1):
