@@ -336,16 +336,13 @@ def _explained(cells: Sequence[_Cell]) -> str:
     of = [cell for cell in cells if _sends_messages(cell.part) and "scotch" in cell.medians]
     said = []
     for name, equation in (("between", "bytes between hosts"), ("comm_time", "CommTime")):
-        agree = sum(
-            (cell.part.facts[name]["thalweg"] < cell.part.facts[name]["scotch"])
-            == (cell.medians["thalweg"] < cell.medians["scotch"])
-            for cell in of
-            if cell.part.facts[name]["thalweg"] != cell.part.facts[name]["scotch"]
-        )
-        known = sum(
-            cell.part.facts[name]["thalweg"] != cell.part.facts[name]["scotch"] for cell in of
-        )
-        said.append(f"{equation} in {agree} of {known}")
+        sums = [(cell.part.facts[name], cell.medians) for cell in of]
+        told = [
+            (sent["thalweg"] < sent["scotch"]) == (taken["thalweg"] < taken["scotch"])
+            for sent, taken in sums
+            if sent["thalweg"] != sent["scotch"]
+        ]
+        said.append(f"{equation} in {sum(told)} of {len(told)}")
     return (
         "In the paper programs are faster where both sums are less. Of Scotch's placement and "
         f"Thalweg's, the one with less is the faster by {' and by '.join(said)} cells in which "

@@ -34,14 +34,13 @@ std::optional<schedule::Step> add_rounds_of(const planner::Problem& ranks,
                                             schedule::Step begin, std::vector<Traffic>& entries) {
   const planner::Skeleton skeleton =
       algorithms::make_skeleton(algorithms::find(choice.algorithm), ranks, choice.parameters);
-  const schedule::Pipeline pipeline = skeleton.pipeline(ranks.collective.size);
+  const std::int32_t segments = skeleton.pipeline(ranks.collective.size).segments;
+  const schedule::Schedule form(skeleton.chunks, {}, {}, skeleton.weights);
+  const schedule::Layout layout = form.layout(ranks.collective);
   const auto member = [&](Rank at) { return call.members.empty() ? at : call.members[index(at)]; };
   schedule::Step end = begin;
   for (Rank rank = 0; rank < ranks.collective.ranks; ++rank) {
-    const schedule::Schedule own(skeleton.chunks, pipeline,
-                                 algorithms::emit(ranks.collective.kind, skeleton, rank),
-                                 skeleton.weights);
-    const schedule::Layout layout = own.layout_in(ranks.collective, 1);
+    const schedule::Sink own = algorithms::emit(ranks.collective.kind, skeleton, rank);
     for (const schedule::Transfer& each : own.transfers()) {
       if (each.from != rank || each.from == each.to) continue;
       const schedule::Step step = begin + each.step;
@@ -49,7 +48,7 @@ std::optional<schedule::Step> add_rounds_of(const planner::Problem& ranks,
       std::int64_t bytes = 0;
       for (const schedule::Range& range : each.what)
         layout.for_each_interval(0, range, [&](schedule::Interval part) { bytes += part.size(); });
-      entries.push_back({member(each.from), member(each.to), call.count * pipeline.segments,
+      entries.push_back({member(each.from), member(each.to), call.count * segments,
                          call.count * static_cast<double>(bytes), step});
       end = std::max(end, step + 1);
     }
