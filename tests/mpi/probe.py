@@ -27,6 +27,9 @@ OWN_CLOCK = (
 )  # fmt: skip
 """Runs a program whose monotonic clock is ahead by 1000 s for each rank."""
 SKIPPED = 77
+TRIES = 3
+CLOCKS_ERR = 1e-6
+"""Seconds by which latencies may shift when clocks are compared anew."""
 
 
 @dataclass(frozen=True)
@@ -143,26 +146,38 @@ def rename_first(network: dict[str, Any], path: Path, name: str) -> None:
 
 def resumes(probe: Probe, folder: Path) -> None:
     """What is told of an interrupted probe isn't measured again, the rest is."""
-    # Where time ends amid a step, which a busy machine brings about, what it found is forgotten.
+    # On a busy machine the budget may end between two steps of one probe and not of the other.
+    for _ in range(TRIES):
+        whole, resumed = interrupted(probe, folder / "net.json.part")
+        check_network(resumed, probe)
+        different = differences(whole, resumed, within=CLOCKS_ERR if probe.own_clocks else 0)
+        if not different:
+            return
+    raise AssertionError(different)
+
+
+def interrupted(probe: Probe, journal: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The network of a probe, and that of one which resumes its part before the collectives."""
     first = probe.events(budget=AMPLE)
     steps = [event for event in first if event["event"] == "step"]
-    whole = json.loads(first[-1]["text"])
-    before = [step for step in steps if "collectives" not in step["what"]]
-    journal = folder / "net.json.part"
-    journal.write_text("".join(json.dumps(step) + "\n" for step in before) + '{"event": "st')
+    before = [json.dumps(step) for step in steps if "collectives" not in step["what"]]
+    journal.write_text("\n".join(before) + '\n{"event": "st')
     again = probe.events("--resume", str(journal), budget=AMPLE)
     repeated = {json.dumps(event) for event in again if event["event"] == "step"}
-    assert not repeated & {json.dumps(step) for step in before}
-    resumed = json.loads(again[-1]["text"])
-    check_network(resumed, probe)
-    for same in ("hosts", "bandwidth", "sites"):
-        assert resumed[same] == whole[same], (resumed[same], whole[same])
-    if not probe.own_clocks:
-        assert resumed["latency"] == whole["latency"], (resumed["latency"], whole["latency"])
-    # Clocks of their own are compared anew, which shifts latencies by some nanoseconds.
+    assert not repeated & set(before)
+    return json.loads(first[-1]["text"]), json.loads(again[-1]["text"])
+
+
+def differences(
+    whole: dict[str, Any], resumed: dict[str, Any], within: float
+) -> list[tuple[Any, Any]]:
+    """What the two networks say differently, latencies by more than `within` seconds."""
+    parts = [(resumed[part], whole[part]) for part in ("hosts", "bandwidth", "sites")]
     rows = zip(resumed["latency"]["matrix"], whole["latency"]["matrix"], strict=True)
-    pairs = [pair for row, other in rows for pair in zip(row, other, strict=True)]
-    assert all(abs(again - before) <= 1e-6 for again, before in pairs), pairs
+    latencies = [pair for row, other in rows for pair in zip(row, other, strict=True)]
+    return [(again, before) for again, before in parts if again != before] + [
+        (again, before) for again, before in latencies if abs(again - before) > within
+    ]
 
 
 def own_clocks(probe: Probe, folder: Path) -> None:
