@@ -164,6 +164,7 @@ def _measure(
         return
     facts = {
         "dilation": session.dilation,
+        **({"in_a_row": kernel.repeat} if kernel.is_pattern else {}),
         "wanted": repetitions,
         **_facts(net, program, placed, native),
     }
@@ -185,7 +186,8 @@ def _in_one_launch(
     )
     program = [
         str(paths.binary(f"thalweg-bench-orders-{build.flavour}")), "--kernel", kernel.name,
-        "--size", str(kernel.size), "--rounds", str(repetitions), "--orders", str(orders),
+        "--size", str(kernel.size), "--repeat", str(kernel.repeat),
+        "--rounds", str(repetitions), "--orders", str(orders),
         "--limit", f"{beginning * session.dilation:g}", "--dilation", f"{session.dilation:g}",
         "--output", str(output),
     ]  # fmt: skip

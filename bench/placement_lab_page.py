@@ -125,7 +125,8 @@ def _times(parts: Sequence[Part], cells: Sequence[_Cell]) -> Table:
     table = Table(
         "Run times, un-dilated",
         ["cloud", "time", "program", "size", *compared, planned, "gain", "interval",
-         "at most 3 % slower", "placement alone", "promised", "simulated", "rounds", "dilation"],
+         "at most 3 % slower", "placement alone", "promised", "simulated", "rounds", "dilation",
+         "in a row"],
         notes=[
             "Medians of valid runs that take turns, of the program's timed part; "
             f"{slots} ranks on each of {uneven.HOSTS} hosts. Gain: the faster of block and Scotch, "
@@ -142,6 +143,10 @@ def _times(parts: Sequence[Part], cells: Sequence[_Cell]) -> Table:
             "Dilation: by how much the lab slows the network down. 64 ranks share two cores: what "
             "they compute and how often they are scheduled counts in these times, the less the "
             "higher the dilation.",
+            "In a row: how often a kernel runs each time, of which the time is the mean; once in "
+            "rows without a number. The connections of a kernel have stood still while the other "
+            "placements had their turns, so TCP begins again with ten segments: a run with many "
+            "messages in one direction, such as lu's first, waits for acknowledgements.",
         ],
     )  # fmt: skip
     for cell in cells:
@@ -153,6 +158,7 @@ def _times(parts: Sequence[Part], cells: Sequence[_Cell]) -> Table:
             times(cell.alone), times(cell.promised),
             times(cell.simulated) if cell.simulated else "-",
             cell.rounds, f"{cell.part.facts['dilation']:g}",
+            cell.part.facts.get("in_a_row", "-"),
         )  # fmt: skip
     table.notes += [*_verdicts(cells), _not_measured(parts), _SEEDS]
     return table
