@@ -9,8 +9,9 @@ import re
 
 from claims_of_audit import AUDIT
 from claims_of_cloudmap import CLOUDMAP, PLACEMENTS
+from claims_of_cmpi import CMPI
 from claims_of_ideas import IDEAS
-from claims_of_papers import BONGO, CMPI, HLOT, MATSUDA
+from claims_of_papers import BONGO, HLOT, MATSUDA
 from page_numbers import (
     Claims,
     Number,

@@ -1,17 +1,16 @@
 """Where the numbers of decision 0127, after the audit, come from; see claims.py."""
 
-from claims_of_papers import (
+from claims_of_cmpi import (
     asymmetric,
     beaten,
     by_ranks,
     day,
     day_on_lab,
     from_best,
-    over_nearest,
-    over_original,
     reduces,
     saved,
 )
+from claims_of_papers import over_nearest, over_original
 from page_numbers import (
     Claims,
     Number,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from claims_of_papers import PLACEMENTS
+from claims_of_cmpi import PLACEMENTS
 from page_numbers import Claims, Source, column, formula
 
 

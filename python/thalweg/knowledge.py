@@ -11,25 +11,25 @@ is wanted, a sure forecast stands for it. A file that the user gives is never ch
 import contextlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thalweg import (
+    calibration,
     console,
     drift,
     host_names,
     inputs,
     paths,
     probe,
-    recording,
     sampling,
-    suspicion,
     verification,
     weather,
     weather_file,
 )
 from thalweg import network as networks
+from thalweg.calibration import Known
 from thalweg.caution import USUAL, Caution
 from thalweg.errors import UserError
 from thalweg.files import is_file, locked, writing
@@ -53,14 +53,6 @@ src/network/host_classes.hpp. Of larger ones the part of the listed hosts is ver
 UNKNOWN_TIME = "an unknown time"
 INSTEAD = "`--verify off` takes it as it is, `thalweg probe` measures anew"
 PLANNING_ANEW = f"planning for what the hosts have: {INSTEAD}"
-
-
-@dataclass(frozen=True)
-class Known:
-    """A network file, and whether it was measured quickly, so that planning should be quick too."""
-
-    network: Path
-    quick: bool = False
 
 
 class _MustMeasureError(Exception):
@@ -165,13 +157,13 @@ def _verified(
     known = Known(path, quick=net.measured_with.endswith(QUICKLY))
     found = verification.sample(net, wanted, start) if wanted else None
     if not found and (wanted or caution.verify == "off"):
-        return _as_forecast(known, net, caution)
+        return calibration.as_forecast(known, net, caution)
     if not found or not (off := drift.misfits(net, found, caution.threshold)):
         return known
     if verification.is_another(net, sampling.telling_pairs(net), off, found):
         console.note(drift.in_words(off, path))
         return _measure_quickly(path, hosts, launcher, caution)
-    _calibrate(path, net, verification.with_others(net, found, off, start), caution)
+    calibration.calibrate(path, net, verification.with_others(net, found, off, start), caution)
     return known
 
 
@@ -293,7 +285,7 @@ def _verified_file(
         return known
     if len(net.hosts) > MOST_WHOLE:
         net = sampling.part(net, sorted(verification.host_places(net, names)))
-    copy = paths.network([*names, f"calibrated {_digest(path, net)}"])
+    copy = calibration.copy_for(path, net, names)
     telling = sampling.telling_pairs(net, among=verification.host_places(net, names))
     is_new = False
     if not (found := verification.heard(net, telling, names, caution)):
@@ -308,89 +300,13 @@ def _verified_file(
         console.note(f"{drift.in_words(off, path)}; {PLANNING_ANEW}")
         return network(hosts, launcher, caution)
     console.note(f"{drift.in_words(off, path)}; planning for a calibrated copy: {INSTEAD}")
-    before = _of_copy(copy)
+    before = calibration.of_copy(copy)
     if before and not drift.misfits(before, found, caution.threshold):
         paths.mark_used(copy)
         return Known(copy)
     if is_new:
         found = verification.with_others(net, found, off, start, names)
-    return _calibrated_copy(known, copy, net, found, caution)
-
-
-def _as_forecast(known: Known, net: Network, caution: Caution) -> Known:
-    """Returns what a network that isn't verified is by a sure forecast, if that contradicts it.
-
-    That is a calibrated copy of the file. It stays the same as long as the file does and no sure
-    forecast contradicts it, too, so that plans for it are found again.
-    """
-    path, names = known.network, [host.name for host in net.hosts]
-    later = weather_file.load(names, recent=True).since(verification.measured_at(net))
-    expected = suspicion.sure(net, later, caution.threshold)
-    if not drift.misfits(net, expected, caution.threshold):
-        return known
-    copy = paths.network([*names, f"forecast for {path}"])
-    said = "the network isn't verified; planning for its forecast, which differs"
-    before = _newer(copy, path)
-    if before and not drift.misfits(
-        before, suspicion.sure(before, later, caution.threshold), caution.threshold
-    ):
-        console.note(f"{said} ({copy})")
-        paths.mark_used(copy)
-        return Known(copy, known.quick)
-    return _calibrated_copy(known, copy, net, expected, caution, said)
-
-
-def _calibrated_copy(
-    known: Known, copy: Path, net: Network, found: Entry, caution: Caution, *said: str
-) -> Known:
-    """Returns a calibrated copy of a network. Where it can't be written, a note says so, and the
-    run goes on with the network as it is known."""
-    try:
-        _calibrate(copy, net, found, caution, *said)
-    except UserError as error:
-        console.note(f"{error}; planning for {known.network} as it is")
-        return known
-    return Known(copy, known.quick)
-
-
-def _digest(path: Path, net: Network) -> str:
-    """Returns the hash of a network's file; of the network where it is a scenario's, by its name.
-    A file's name and age don't tell what it has: links and copies change it with an old time."""
-    content = path.read_bytes() if is_file(path) else networks.to_json(net).encode()
-    return recording.digest(content)
-
-
-def _of_copy(copy: Path) -> Network | None:
-    """Returns the network in a copy, if it is there and right."""
-    if is_file(copy):
-        with contextlib.suppress(UserError):
-            return inputs.network(copy)
-    return None
-
-
-def _newer(copy: Path, path: Path) -> Network | None:
-    """The same of a copy that was made after the file changed last."""
-    with contextlib.suppress(FileNotFoundError):
-        if copy.stat().st_mtime_ns > path.stat().st_mtime_ns:
-            return _of_copy(copy)
-    return None
-
-
-def _calibrate(
-    path: Path,
-    net: Network,
-    found: Entry,
-    caution: Caution,
-    said: str = "the network has changed, and is calibrated anew",
-) -> None:
-    """Writes the network with what was found, and says what differs."""
-    result, lines = drift.calibrated(net, found, caution.threshold)
-    result.measured_at = weather.timestamp(time.time())
-    with writing(f"network {path}", paths.ANOTHER_CACHE):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        networks.write(result, path)
-    paths.drop_unused(path.parent)
-    console.note(f"{said}: {'; '.join(lines)}")
+    return calibration.calibrated_copy(known, copy, net, found, caution)
 
 
 def learn(run: "Run", hosts: Iterable[str]) -> None:

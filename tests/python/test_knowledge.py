@@ -14,6 +14,7 @@ from four_hosts import NAMES, network
 
 from thalweg import host_names, inputs, knowledge, paths, probe, sampling, weather_file
 from thalweg import network as networks
+from thalweg.calibration import Known
 from thalweg.caution import USUAL, Caution, Start, check_threshold
 from thalweg.errors import UserError
 from thalweg.files import locked
@@ -96,7 +97,7 @@ def test_a_network_that_is_fresh_is_used_as_it_is(sampler: Sampler) -> None:
     net.measured_at = now_text()
     path = keep(net)
     before = path.read_bytes()
-    assert knowledge.network(HOSTS, LAUNCHER) == knowledge.Known(path)
+    assert knowledge.network(HOSTS, LAUNCHER) == Known(path)
     assert (sampler.asked, path.read_bytes()) == ([], before)
 
 
@@ -214,7 +215,7 @@ def test_one_slow_link_does_not_make_another_network(
     for ago in (50, 40, 30, 20, 10):
         weather_file.add(NAMES, Entry(time.time() - ago, "record", ratio={("c", "d"): 1.2}))
     weather_file.add(NAMES, Entry(time.time(), "record", ratio={("c", "d"): 9.0}))
-    assert knowledge.network(HOSTS, LAUNCHER) == knowledge.Known(path)
+    assert knowledge.network(HOSTS, LAUNCHER) == Known(path)
     assert sampler.asked[0] == [(2, 3)] and prober == []
     assert "bandwidth of c to d: 8 times worse" in " ".join(capsys.readouterr().err.split())
 
@@ -256,12 +257,12 @@ def test_instead_of_another_networks_file_the_hosts_own_is_used(
     before = path.read_bytes()
     for _ in range(2):
         known = knowledge.given(path, HOSTS, LAUNCHER, USUAL)
-        assert known == knowledge.Known(paths.network(NAMES), quick=True)
+        assert known == Known(paths.network(NAMES), quick=True)
         said = " ".join(capsys.readouterr().err.split())
         assert "doesn't fit" in said and "`--verify off` takes it as it is" in said
     assert (len(sampler.asked), len(prober)) == (1, 1)
     assert path.read_bytes() == before
-    assert knowledge.given(path, HOSTS, LAUNCHER, Caution(verify="off")) == knowledge.Known(path)
+    assert knowledge.given(path, HOSTS, LAUNCHER, Caution(verify="off")) == Known(path)
     assert capsys.readouterr().err == ""
 
 
@@ -338,7 +339,7 @@ def test_a_file_of_two_hosts_is_sampled_once_an_hour(sampler: Sampler, tmp_path:
     two.hosts = [networks.Host(name, 10e6, 10e6) for name in NAMES[:2]]
     networks.write(two, path)
     for _ in range(3):
-        assert knowledge.given(path, HOSTS[:2], LAUNCHER, USUAL) == knowledge.Known(path)
+        assert knowledge.given(path, HOSTS[:2], LAUNCHER, USUAL) == Known(path)
     assert len(sampler.asked) == 1
 
 
@@ -346,7 +347,7 @@ def test_a_file_that_fits_is_used_as_it_is(
     sampler: Sampler, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = given(tmp_path, network())
-    assert knowledge.given(path, HOSTS, LAUNCHER, USUAL) == knowledge.Known(path)
+    assert knowledge.given(path, HOSTS, LAUNCHER, USUAL) == Known(path)
     assert capsys.readouterr().err == ""
 
 
@@ -355,7 +356,7 @@ def test_a_file_is_verified_for_hosts_that_are_spelled_otherwise(
 ) -> None:
     path = given(tmp_path, network())
     spelled = [Host(host.name.upper()) for host in HOSTS]
-    assert knowledge.given(path, spelled, LAUNCHER, USUAL) == knowledge.Known(path)
+    assert knowledge.given(path, spelled, LAUNCHER, USUAL) == Known(path)
     assert len(sampler.asked) == 1
 
 
@@ -365,7 +366,7 @@ def test_a_known_network_that_became_another_is_measured_anew(
     net = network()
     wrong_rates(net)
     path = keep(net)
-    assert knowledge.network(HOSTS, LAUNCHER) == knowledge.Known(path, quick=True)
+    assert knowledge.network(HOSTS, LAUNCHER) == Known(path, quick=True)
     assert len(prober) == 1
     assert "doesn't fit" in capsys.readouterr().err
     np.testing.assert_allclose(networks.read(path).bandwidth, sampler.truth.bandwidth)
@@ -418,7 +419,7 @@ def test_hosts_that_were_replaced_are_measured_anew(
     keep(network())
     launcher = Launcher(Path("/bin/mpirun"), flavour, "4.1")
     new = paths.network(RENAMED)
-    assert knowledge.network(HOSTS, launcher) == knowledge.Known(new, quick=True)
+    assert knowledge.network(HOSTS, launcher) == Known(new, quick=True)
     assert "calls itself rebuilt, not d" in " ".join(capsys.readouterr().err.split())
     assert len(rebuilt) == 1
     assert knowledge.network(HOSTS, LAUNCHER, Caution(verify="off")).network == new
@@ -429,7 +430,7 @@ def test_a_file_of_hosts_that_were_replaced_is_not_used(
 ) -> None:
     path = given(tmp_path, network())
     known = knowledge.given(path, HOSTS, LAUNCHER, USUAL)
-    assert known == knowledge.Known(paths.network(RENAMED), quick=True)
+    assert known == Known(paths.network(RENAMED), quick=True)
     said = " ".join(capsys.readouterr().err.split())
     assert "doesn't fit: host d calls itself rebuilt" in said and "`--verify off`" in said
 
@@ -465,7 +466,7 @@ def test_more_hosts_than_can_be_verified_are_planned_for(
 ) -> None:
     path = given(tmp_path, net := large(8200))
     listed = [Host(host.name) for host in net.hosts]
-    assert knowledge.given(path, listed, LAUNCHER, USUAL) == knowledge.Known(path)
+    assert knowledge.given(path, listed, LAUNCHER, USUAL) == Known(path)
     assert "the network isn't verified" in capsys.readouterr().err
     assert sampler.asked == []
 
@@ -510,7 +511,7 @@ def test_a_damaged_network_in_the_cache_is_measured_anew(
 ) -> None:
     path = keep(network())
     path.write_text("")
-    assert knowledge.network(HOSTS, LAUNCHER) == knowledge.Known(path, quick=True)
+    assert knowledge.network(HOSTS, LAUNCHER) == Known(path, quick=True)
     assert len(prober) == 1
     assert "the network is measured anew" in " ".join(capsys.readouterr().err.split())
     assert list(path.parent.glob("*.json")) == [path]
@@ -519,7 +520,7 @@ def test_a_damaged_network_in_the_cache_is_measured_anew(
 def test_of_runs_at_once_one_measures(prober: list[Path]) -> None:
     path = paths.network(NAMES)
     path.parent.mkdir(parents=True)
-    found: list[knowledge.Known] = []
+    found: list[Known] = []
     waiting = threading.Thread(target=lambda: found.append(knowledge.network(HOSTS, LAUNCHER)))
     with locked(path):
         waiting.start()
@@ -530,7 +531,7 @@ def test_of_runs_at_once_one_measures(prober: list[Path]) -> None:
         net.measured_at = now_text()
         networks.write(net, path)
     waiting.join(30)
-    assert found == [knowledge.Known(path)]
+    assert found == [Known(path)]
     assert not prober
 
 
@@ -597,7 +598,7 @@ def test_what_was_found_before_a_file_was_measured_does_not_count(
     weather_file.add(NAMES, Entry(time.time() - 5, "probe", {}, rates(pairs, 0.2)))
     path = tmp_path / "net.json"
     networks.write(net, path)
-    assert knowledge.given(path, HOSTS, LAUNCHER, USUAL) == knowledge.Known(path)
+    assert knowledge.given(path, HOSTS, LAUNCHER, USUAL) == Known(path)
     assert sampler.asked == []
 
 
@@ -608,7 +609,7 @@ def test_what_the_future_has_does_not_count(sampler: Sampler, tmp_path: Path) ->
     net.measured_at = now_text(-86_400)
     path = keep(net)
     for _ in range(2):
-        assert knowledge.network(HOSTS, LAUNCHER) == knowledge.Known(path)
+        assert knowledge.network(HOSTS, LAUNCHER) == Known(path)
     assert len(sampler.asked) == 1
 
 
@@ -626,5 +627,5 @@ def test_a_copy_that_cannot_be_written_does_not_stop_a_run(
         raise UserError("network x can't be written: no space")
 
     monkeypatch.setattr(networks, "write", fail)
-    assert knowledge.given(path, HOSTS, LAUNCHER, USUAL) == knowledge.Known(path)
+    assert knowledge.given(path, HOSTS, LAUNCHER, USUAL) == Known(path)
     assert "no space; planning for" in capsys.readouterr().err

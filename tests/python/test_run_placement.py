@@ -28,13 +28,13 @@ from thalweg import (
     run_placement,
     wisdom,
 )
+from thalweg.calibration import Known
 from thalweg.caution import Caution
 from thalweg.cli import main
 from thalweg.collective import Kind
 from thalweg.errors import UserError
 from thalweg.hosts import Host
 from thalweg.kept_mapping import Question
-from thalweg.knowledge import Known
 from thalweg.launcher import Launcher
 from thalweg.mapping import Mapping
 from thalweg.matrices import Program

@@ -1,0 +1,224 @@
+"""Where the numbers of the verdicts on CMPI in docs/papers.md come from; see claims.py."""
+
+from page_numbers import (
+    Claims,
+    Source,
+    all_of,
+    cell,
+    cells,
+    column,
+    formula,
+    given,
+    least,
+    most,
+    negative,
+    note,
+)
+
+GROUPS = "hosts of the groups above single hosts"
+CLOUDS = "table=The clouds: asymmetry and hierarchy"
+PLACEMENTS = ["CMPI, block", "CMPI, round robin", "CMPI, random"]
+SWEEPS = ("cmpi", "table=Improvement over MPICH2 1.4, all collectives")
+
+
+def asymmetric(what: str, *labels: str) -> Source:
+    return column("cmpi", f"asymmetric {what}", CLOUDS, "levels=linear", *labels)
+
+
+def saved(placement: str) -> list[Source]:
+    """What CMPI saves on the mean of the sizes."""
+    return cells("cmpi", placement, "bytes=all", ["bcast", "scatter", "gather"])
+
+
+def reduces(placement: str) -> Source:
+    """What CMPI's reduces lose on the mean of the sizes."""
+    return negative(cell("cmpi", placement, "bytes=all", "collective=reduce"))
+
+
+def levels(seed: int) -> Source:
+    """How many levels the hierarchy of a drawn cloud has."""
+    network = f"network=drawn, seed {seed}, 64 hosts"
+    return formula(
+        lambda *all: len(all), column("cmpi", "groups by level", CLOUDS, network, "levels=linear")
+    )
+
+
+def loss(placement: str, collective: str) -> Source:
+    return negative(cell("cmpi", placement, "bytes=1MB", f"collective={collective}"))
+
+
+def single(percentile: str, placement: str, algorithm: str) -> Source:
+    table = "table=Times of single ranks in a scatter"
+    return cell("cmpi", percentile, table, placement, algorithm)
+
+
+def apart(placement: str, algorithm: str) -> Source:
+    """How far apart the middle 80 % of the ranks end."""
+    ends = (single(each, placement, algorithm) for each in ("10 %", "90 %"))
+    return formula(lambda first, last: last - first, *ends)
+
+
+def faster_in(collective: str, placement: str) -> Source:
+    return cell("cmpi", "CMPI is faster in", collective, placement, "CMPI", says="# of *")
+
+
+def by_ranks(placement: str) -> Source:
+    """What CMPI saves at each number of ranks."""
+    return column(SWEEPS[0], placement, SWEEPS[1], "sweep=ranks")
+
+
+def by_size(placement: str) -> list[Source]:
+    """What CMPI saves at each size, over all collectives."""
+    return [
+        cell(SWEEPS[0], placement, SWEEPS[1], "sweep=bytes", f"at={size}")
+        for size in ("1KB", "10KB", "100KB", "1MB")
+    ]
+
+
+def spread(sweep: str, placement: str) -> Source:
+    """By how much a parameter matters."""
+    values = column(SWEEPS[0], placement, SWEEPS[1], f"sweep={sweep}")
+    return formula(lambda *values: max(values) - min(values), values)
+
+
+SEGMENTED = "binomial, segmented"
+PIPELINED = ("bcast", "reduce")
+
+
+def beaten(collective: str) -> Source:
+    return note("trees", f"{collective}: # of the permuted binomial trees are faster than CMPI")
+
+
+def from_best(collective: str, side: str) -> Source:
+    """How far CMPI's time is from that of the best permuted binomial tree."""
+    return note(
+        "trees",
+        f"{collective}: * % of the permuted binomial trees are faster than CMPI, "
+        f"whose time is # {side}",
+    )
+
+
+def day(name: str, *labels: str) -> Source:
+    return cell("days", name, "table=CMPI beside MPICH2 over two days", *labels)
+
+
+def day_on_lab(name: str) -> Source:
+    return cell("days-lab", name, "table=CMPI beside MPICH over two days", "bcast", "by=lab")
+
+
+def best_k(placement: str) -> Source:
+    """The k with which CMPI saves most."""
+    where = (SWEEPS[1], "sweep=k")
+
+    def best(*found: float) -> float:
+        half = len(found) // 2
+        return max(zip(found[half:], found[:half], strict=True))[1]
+
+    return formula(
+        best, column(SWEEPS[0], "at", *where), column(SWEEPS[0], placement, *where), unit=""
+    )
+
+
+CMPI: Claims = {
+    "Figure 2": [
+        note("cmpi", "k = #, * MB, T_span = *. Asymmetric"),
+        given("128"),
+        *(of(asymmetric("latency", "hosts=128")) for of in (least, most)),
+        *(of(asymmetric("bandwidth", "hosts=128")) for of in (least, most)),
+        note("cmpi", "finds # of the pairs of * instances asymmetric in latency and # in"),
+        *(asymmetric(what, "scenario cloud") for what in ("latency", "bandwidth")),
+        note("cmpi", "The scenario draws # and # of its pairs"),
+    ],
+    "Figure 4": [given("16")],
+    "Figure 5": [
+        most(*(levels(seed) for seed in (1, 2, 3))),
+        formula(lambda *all: all.count(4), *(levels(seed) for seed in (1, 2, 3))),
+        formula(lambda *all: len(all), column("cmpi", "hosts", CLOUDS, "levels=linear", "64")),
+        given("64"),
+        least(*(levels(seed) for seed in (1, 2, 3))),
+        *(of(column("cmpi", GROUPS, "levels=linear", "hosts=64")) for of in (least, most)),
+    ],
+    "Figure 6": [
+        given("1", "1"),
+        *saved("CMPI, block"),
+        *saved("CMPI, random"),
+        *saved("CMPI, round robin"),
+        *(of(*(reduces(each) for each in PLACEMENTS)) for of in (least, most)),
+        given("1"),
+        loss("CMPI, block", "bcast"),
+        *by_size("CMPI, block"),
+        given("1", "10", "100", "1", "100"),
+        *by_size("CMPI, round robin"),
+        *by_size("CMPI, random"),
+    ],
+    "Figure 7": [
+        *(single("50 %", each, "CMPI") for each in ("random", "block")),
+        *(single("50 %", each, "MPICH2 1.4") for each in ("random", "block")),
+        apart("block", "CMPI"),
+        given("80 %"),
+        apart("block", "MPICH2 1.4"),
+        *(single(each, "random", "CMPI") for each in ("10 %", "90 %")),
+        *(single(each, "random", "MPICH2 1.4") for each in ("10 %", "90 %")),
+        *(single("50 %", "round robin", each) for each in ("CMPI", "MPICH2 1.4")),
+    ],
+    "Figure 8": [
+        cell("cmpi", "CMPI is faster in", "CMPI", says="* of #"),
+        *(faster_in(each, "random") for each in ("bcast", "scatter")),
+        *(faster_in(each, "round robin") for each in ("bcast", "scatter")),
+        *(faster_in(each, "block") for each in ("bcast", "scatter")),
+    ],
+    "Figure 9": [
+        given("2"),
+        beaten("bcast"),
+        cell("trees", "how many", "bcast", "binomial"),
+        from_best("bcast", "below"),
+        beaten("scatter"),
+        from_best("scatter", "above"),
+        from_best("reduce", "below"),
+        from_best("gather", "above"),
+        beaten("gather"),
+        formula(
+            max,
+            *(cell("trees", "faster than it (2)", each, SEGMENTED) for each in PIPELINED),
+            unit="",
+        ),
+        cell("trees", "how many", "bcast", SEGMENTED),
+        note("trees", "# hosts of a cloud, * ranks placed at random"),
+        note("trees", "hosts of a cloud, # ranks placed at random"),
+    ],
+    "Figure 10": [
+        *(day("CMPI", "scatter", each) for each in ("block", "random")),
+        given("2"),
+        day("CMPI", "bcast", "random"),
+        negative(day("CMPI", "bcast", "block")),
+        *(of(column("days", "varies by")) for of in (least, most)),
+        *(negative(day("making it anew gains", "bcast", each)) for each in ("block", "random")),
+        day("making it anew gains", "scatter", "block"),
+        negative(day("making it anew gains", "scatter", "random")),
+        day_on_lab("CMPI"),
+        note("days-lab", "is faster in # of # hours"),
+        negative(day_on_lab("making it anew gains")),
+        day_on_lab("Thalweg"),
+    ],
+    "Figure 11": [
+        given("16"),
+        given("100", "256"),
+        note("breakdown", "of CG's and # of N-body's native total"),
+        *cells("breakdown", "saved", ["CG", "N-body"]),
+        cell("breakdown", "communication saved", "N-body", "Thalweg"),
+        *cells("breakdown", "other overheads", ["CG", "N-body"], "Thalweg"),
+        *cells("breakdown", "native", ["CG", "N-body"]),
+        *cells("breakdown", "saved, with overheads", ["CG", "N-body"]),
+    ],
+    "Appendix B": [
+        *(of(column(SWEEPS[0], "at", SWEEPS[1], "sweep=ranks")) for of in (least, most)),
+        *(of(by_ranks("CMPI, random")) for of in (least, most)),
+        *(of(by_ranks("CMPI, round robin")) for of in (least, most)),
+        most(by_ranks("CMPI, block")),
+        negative(least(by_ranks("CMPI, block"))),
+        most(*(spread("k", each) for each in PLACEMENTS)),
+        all_of(*map(best_k, PLACEMENTS)),
+        given("4"),
+        most(*(spread("T_span", each) for each in PLACEMENTS)),
+    ],
+}
