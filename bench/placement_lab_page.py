@@ -144,9 +144,8 @@ def _times(parts: Sequence[Part], cells: Sequence[_Cell]) -> Table:
             "they compute and how often they are scheduled counts in these times, the less the "
             "higher the dilation.",
             "In a row: how often a kernel runs each time, of which the time is the mean; once in "
-            "rows without a number. The connections of a kernel have stood still while the other "
-            "placements had their turns, so TCP begins again with ten segments: a run with many "
-            "messages in one direction, such as lu's first, waits for acknowledgements.",
+            "rows without a number. Its connections have stood still while the other placements "
+            "had their turns: the first run of lu takes two to three times as long as the next.",
         ],
     )  # fmt: skip
     for cell in cells:
