@@ -145,7 +145,7 @@ def _times(parts: Sequence[Part], cells: Sequence[_Cell]) -> Table:
             "higher the dilation.",
             "In a row: how often a kernel runs each time, of which the time is the mean; once in "
             "rows without a number. Its connections have stood still while the other placements "
-            "had their turns: the first run of lu takes two to three times as long as the next.",
+            "had their turns: the first run of lu takes up to three times as long as the next.",
         ],
     )  # fmt: skip
     for cell in cells:
