@@ -144,8 +144,7 @@ def _times(parts: Sequence[Part], cells: Sequence[_Cell]) -> Table:
             "they compute and how often they are scheduled counts in these times, the less the "
             "higher the dilation.",
             "In a row: how often a kernel runs each time, of which the time is the mean; once in "
-            "rows without a number. Its connections have stood still while the other placements "
-            "had their turns: the first run of lu takes up to three times as long as the next.",
+            "rows without a number.",
         ],
     )  # fmt: skip
     for cell in cells:
