@@ -194,12 +194,17 @@ def by_hosts(problem: Problem, judge: Judge | None = None) -> float:
 
 
 def planned(problem: Problem) -> tuple[float, str]:
+    plan = plan_of(problem)
+    return simulated(problem, plan.skeleton), plan.algorithm
+
+
+def plan_of(problem: Problem) -> planner.Plan:
+    """Returns Thalweg's plan; none is native."""
     effort = Effort.normal if problem.collective.ranks <= most_planned else Effort.estimate
     options = Options(
         library=networks.library, effort=effort, disabled=networks.only_algorithms, threads=1
     )
-    plan = planner.plan(problem, options)
-    return simulated(problem, plan.skeleton), plan.algorithm
+    return planner.plan(problem, options)
 
 
 def described(setup: Setup) -> list[Cloud]:

@@ -15,6 +15,7 @@ from bench import (
     choice,
     cloudmap,
     cmpi,
+    cmpi_smpi,
     days,
     days_lab,
     distance,
@@ -229,6 +230,9 @@ commands = {
         stress.run, options=frozenset({"build", "calls", "anew", "resume"}), on_lab=False
     ),
     "cmpi": Command(cmpi.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
+    "cmpi-smpi": Command(
+        cmpi_smpi.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False
+    ),
     "days": Command(days.run, options=frozenset({"anew", "resume"}), on_lab=False),
     "days-lab": Command(
         days_lab.run,

@@ -1,36 +1,57 @@
 /* Levels by hosts, as MPICH has them, for programs that SMPI simulates: the collectives that
  * BY_HOSTS names go between the hosts' leaders and within the hosts, by the algorithms that SMPI is
- * told. Hosts have RANKS_PER_HOST consecutive ranks each. The communicators of a level are made by
- * the first of these calls, and in them one broadcast each.
+ * told. A host's leader is the first of its ranks; HOSTS_OF_RANKS is a file with each rank's host,
+ * which are numbered in the order of their leaders. The communicators of a level are made by the
+ * first of these calls, and in them one broadcast each.
  * Source: MPICH 4.0, ch4_coll_impl.h: compositions "alpha" of bcast, reduce, allreduce, barrier. */
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static MPI_Comm host = MPI_COMM_NULL;
 static MPI_Comm leaders = MPI_COMM_NULL; /* stays so on ranks that lead no host */
-static int ranks_per_host = 1;
+static int* host_of = NULL;              /* by rank; it is its leader's rank among the leaders */
+static int* leader_of = NULL;            /* by host */
 
-static MPI_Comm made_of(int first, int last, int stride) {
-  int range[1][3] = {{first, last, stride}};
+static MPI_Comm made_of(const int* ranks, int count) {
   MPI_Group all, some;
   MPI_Comm made;
   MPI_Comm_group(MPI_COMM_WORLD, &all);
-  MPI_Group_range_incl(all, 1, range, &some);
+  MPI_Group_incl(all, count, ranks, &some);
   PMPI_Comm_create(MPI_COMM_WORLD, some, &made);
   MPI_Group_free(&some);
   MPI_Group_free(&all);
   return made;
 }
 
+static void read_hosts(int ranks) {
+  const size_t bytes = (size_t)ranks * sizeof(int);
+  host_of = malloc(bytes), leader_of = malloc(bytes);
+  FILE* file = fopen(getenv("HOSTS_OF_RANKS"), "r");
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (file == NULL || fscanf(file, "%d", &host_of[rank]) != 1) {
+      printf("WRONG: HOSTS_OF_RANKS has no host of rank %d\n", rank);
+      MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+  }
+  fclose(file);
+}
+
 static void set_up(void) {
   int ranks, rank;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  ranks_per_host = atoi(getenv("RANKS_PER_HOST"));
-  const int leader = rank - rank % ranks_per_host;
-  host = made_of(leader, leader + ranks_per_host - 1, 1);
-  leaders = made_of(0, ranks - ranks_per_host, ranks_per_host);
+  read_hosts(ranks);
+  int* near = malloc((size_t)ranks * sizeof(int));
+  int hosts = 0, on_host = 0;
+  for (int each = 0; each < ranks; ++each) {
+    if (host_of[each] == host_of[rank]) near[on_host++] = each;
+    if (host_of[each] == hosts) leader_of[hosts++] = each;
+  }
+  host = made_of(near, on_host);
+  leaders = made_of(leader_of, hosts);
+  free(near);
 }
 
 /* Whether a call goes by hosts. Those whose root leads no host don't: no program here has one. */
@@ -38,7 +59,7 @@ static int goes_by_hosts(const char* collective, int root, MPI_Comm comm) {
   const char* names = getenv("BY_HOSTS");
   if (comm != MPI_COMM_WORLD || names == NULL || strstr(names, collective) == NULL) return 0;
   if (host == MPI_COMM_NULL) set_up();
-  return root % ranks_per_host == 0;
+  return leader_of[host_of[root]] == root;
 }
 
 static void* allocated(int count, MPI_Datatype type) {
@@ -49,7 +70,7 @@ static void* allocated(int count, MPI_Datatype type) {
 
 int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
   if (!goes_by_hosts("[bcast]", root, comm)) return PMPI_Bcast(data, count, type, root, comm);
-  if (leaders != MPI_COMM_NULL) PMPI_Bcast(data, count, type, root / ranks_per_host, leaders);
+  if (leaders != MPI_COMM_NULL) PMPI_Bcast(data, count, type, host_of[root], leaders);
   return PMPI_Bcast(data, count, type, 0, host);
 }
 
@@ -59,8 +80,7 @@ int MPI_Reduce(const void* own, void* all, int count, MPI_Datatype type, MPI_Op 
     return PMPI_Reduce(own, all, count, type, op, root, comm);
   void* of_host = allocated(count, type);
   PMPI_Reduce(own == MPI_IN_PLACE ? all : own, of_host, count, type, op, 0, host);
-  if (leaders != MPI_COMM_NULL)
-    PMPI_Reduce(of_host, all, count, type, op, root / ranks_per_host, leaders);
+  if (leaders != MPI_COMM_NULL) PMPI_Reduce(of_host, all, count, type, op, host_of[root], leaders);
   free(of_host);
   return MPI_SUCCESS;
 }

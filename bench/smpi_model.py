@@ -150,14 +150,15 @@ class Model:
         return found
 
 
-def options() -> list[str]:
-    """Returns SMPI's options: those of `script/bench smpi`, and what is known of the lab."""
+def options(usable: float = payload) -> list[str]:
+    """Returns SMPI's options: those of `script/bench smpi`, and what is known of the lab; `usable`
+    is the part of a network's rates that data get."""
     costs = families.costs[library]
     ours = ("network/model", "network/latency-factor", "network/bandwidth-factor")
     usual = [each for each in smpi_run.options if not each.removeprefix("--cfg=").startswith(ours)]
     send, receive = (f"0:{each}:{costs.per_byte}" for each in (costs.send, costs.receive))
     return [
-        *usual, "--cfg=network/model:SMPI", f"--cfg=smpi/bw-factor:0:{payload:.4f}",
+        *usual, "--cfg=network/model:SMPI", f"--cfg=smpi/bw-factor:0:{usable:.4f}",
         f"--cfg=smpi/lat-factor:0:1;{costs.eager_limit + 1}:{latencies_of_handshake}",
         f"--cfg=smpi/os:{send}", f"--cfg=smpi/ois:{send}", f"--cfg=smpi/or:{receive}",
     ]  # fmt: skip

@@ -27,6 +27,7 @@ class Program:
     arguments: str
     most_ranks: int  # that the program can have
     bcast: str  # bytes of its broadcasts
+    reduce: str = "8"  # bytes of its reductions
 
     def sources(self) -> list[Path]:
         if not self.example:

@@ -17,7 +17,7 @@ from thalweg.algorithms import Problem
 from thalweg.collective import Collective, Kind
 from thalweg.errors import UserError
 from thalweg.network import Network
-from thalweg.planner import Phase, Table
+from thalweg.planner import Entry, Level, Phase, Table
 
 thalweg = "Thalweg"
 selectors = ("mpich", "ompi")
@@ -27,11 +27,14 @@ most_planned = 1024  # ranks; plans for more have the effort `estimate`
 kinds = (Kind.bcast, Kind.reduce, Kind.allreduce, Kind.gather, Kind.alltoall, Kind.barrier)
 """What the programs call."""
 called = {
-    "binomial": "binomial_tree",
-    "scatter-doubling": "scatter_rdb_allgather",
-    "scatter-allgather": "scatter_LR_allgather",
+    Kind.bcast: {
+        "binomial": "binomial_tree",
+        "scatter-doubling": "scatter_rdb_allgather",
+        "scatter-allgather": "scatter_LR_allgather",
+    },
+    Kind.reduce: {"binomial": "binomial", "rabenseifner": "scatter_gather"},
 }
-"""What SMPI calls MPICH's algorithms of a bcast."""
+"""What SMPI calls MPICH's algorithms."""
 loopback = (1e-6, 5e9)
 """Seconds and bytes per second between ranks of a host."""
 eager_limit = families.costs["mpich"].eager_limit
@@ -50,14 +53,20 @@ eager limit don't wait for their receives, as in all libraries; in SMPI they wou
 
 class Inputs:
     """What smpirun is told: a platform, the hosts of the ranks, a plan if one is made, in files of
-    a folder; and how native collectives go."""
+    a folder; and how native collectives go, by the rules of a release of MPICH."""
 
-    def __init__(self, net: Network, placement: Sequence[int], folder: Path) -> None:
+    def __init__(
+        self, net: Network, placement: Sequence[int], folder: Path, release: str = selectors[0]
+    ) -> None:
         self.plan = folder / "plan.bin"
         self._net, self._placement, self._folder = net, list(placement), folder
+        self._release = release
         self._platform, self._hosts = folder / "platform.xml", folder / "hosts"
+        self._numbers = folder / "hosts-of-ranks"
         self._platform.write_text("\n".join(export.simgrid(net, of_messages=True)))
         self._hosts.write_text("".join(f"{net.hosts[host].name}\n" for host in placement))
+        number = {host: at for at, host in enumerate(dict.fromkeys(placement))}
+        self._numbers.write_text("".join(f"{number[host]}\n" for host in placement))
 
     def make_plan(self, library: str) -> float:
         """Writes a plan for the programs' collectives by this library; returns the seconds."""
@@ -65,24 +74,27 @@ class Inputs:
         search = plans.Search("normal" if self._ranks <= most_planned else "estimate")
         setting = plans.Setting(self._net, self._placement, library, search)
         # The programs' root is rank 0, and each simulated rank has a copy of the plan.
-        entries = [entry for entry in setting.table(kinds).entries if entry.root == 0]
-        plans.write_table(self.plan, self._net, library, Table(self._placement, entries))
+        self.write_plan(library, [each for each in setting.table(kinds).entries if each.root == 0])
         return time.monotonic() - begin
+
+    def write_plan(self, library: str, entries: Sequence[Entry]) -> None:
+        plans.write_table(self.plan, self._net, library, Table(self._placement, entries))
 
     def native(self, program: Program, variant: str) -> list[str]:
         """The options that say how native collectives go: of the runtime itself, too, in MPI_Init.
 
-        Of Thalweg's broadcasts only short ones are native. What goes on between hosts decides for
-        both levels: SMPI is told one algorithm, and within a host each takes microseconds.
+        Of Thalweg's broadcasts and reductions only short ones are native. What goes on between
+        hosts decides for both levels: SMPI is told one algorithm, and within a host each takes
+        microseconds.
         """
         if variant in selectors:
             return [f"--cfg=smpi/coll-selector:{variant}"]
-        size = 1 if variant == thalweg else self._bcast(program)
-        bcast = self._phases(Kind.bcast, size)[0].algorithm
-        return [
-            f"--cfg=smpi/coll-selector:{selectors[0]}", f"--cfg=smpi/bcast:{called[bcast]}",
-            "--cfg=smpi/allreduce:rdb", "--cfg=smpi/reduce:binomial",
-        ]  # fmt: skip
+        chosen = [f"--cfg=smpi/coll-selector:{selectors[0]}", "--cfg=smpi/allreduce:rdb"]
+        for kind, names in called.items():
+            phases = self._phases(kind, 1 if variant == thalweg else self._size(program, kind))
+            between = max(phases, key=lambda each: each.level is Level.between_hosts)
+            chosen.append(f"--cfg=smpi/{kind.name}:{names[between.algorithm]}")
+        return chosen
 
     def command(self, program: Program, built: Path, chosen: Sequence[str]) -> list[str]:
         """Returns the command that simulates a program with these options of SMPI."""
@@ -99,7 +111,7 @@ class Inputs:
             own = {"THALWEG_PLAN": str(self.plan)}
         elif variant == rules:
             own = {
-                "RANKS_PER_HOST": str(self._ranks // len(set(self._placement))),
+                "HOSTS_OF_RANKS": str(self._numbers),
                 "BY_HOSTS": "".join(f"[{kind.name}]" for kind in self._by_hosts(program)),
             }
         return os.environ | {"TMPDIR": str(self._folder)} | own
@@ -108,26 +120,25 @@ class Inputs:
     def _ranks(self) -> int:
         return len(self._placement)
 
-    def _bcast(self, program: Program) -> int:
-        """Bytes of the program's broadcasts."""
-        return max(1, int(program.filled(program.bcast, self._ranks)))
+    def _size(self, program: Program, kind: Kind) -> int:
+        """Bytes of the program's collectives of a kind."""
+        if kind is Kind.barrier:
+            return 0
+        size = program.reduce if kind is Kind.reduce else program.bcast
+        return max(1, int(program.filled(size, self._ranks)))
 
     def _by_hosts(self, program: Program) -> list[Kind]:
         """The collectives that MPICH does between the hosts' leaders and within the hosts.
 
         Only of a broadcast that depends on the size.
         """
-        size = self._bcast(program)
-        return [
-            kind for kind in kinds
-            if len(self._phases(kind, 0 if kind is Kind.barrier else size)) > 1
-        ]  # fmt: skip
+        return [kind for kind in kinds if len(self._phases(kind, self._size(program, kind))) > 1]
 
     def _phases(self, kind: Kind, size: int) -> list[Phase]:
-        """What MPICH's rules choose; those of a bcast begin between hosts, if it goes by hosts."""
+        """What MPICH's rules choose: one phase, or several if a collective goes by hosts."""
         collective = Collective(kind, self._ranks, size=size)
         problem = Problem(collective, self._net, self._placement)
-        (native,) = planner.native_algorithms(problem, selectors[0])
+        (native,) = planner.native_algorithms(problem, self._release)
         return native.phases
 
 

@@ -72,7 +72,7 @@ class Calls(Program):
 
 
 def program(bcast: str, file: Path = Path()) -> Program:
-    return Calls("calls", "", "", 4096, bcast, file)
+    return Calls("calls", "", "", 4096, bcast, file=file)
 
 
 def inputs(folder: Path, on_each: int = ON_EACH) -> Inputs:
@@ -91,7 +91,8 @@ def test_mpich_goes_by_hosts_where_they_have_several_ranks(tmp_path: Path) -> No
     shared = inputs(tmp_path)
     short = shared.environment(program("8"), rules)
     assert by_hosts(short) == "[bcast][reduce][allreduce][barrier]"
-    assert short["RANKS_PER_HOST"] == str(ON_EACH)
+    numbers = Path(short["HOSTS_OF_RANKS"]).read_text().split()
+    assert numbers == [str(rank // ON_EACH) for rank in range(HOSTS * ON_EACH)]
     # From 12 KiB on, MPICH has no levels in a bcast of 40 ranks, which are no power of two.
     long = shared.environment(program("100000"), rules)
     assert by_hosts(long) == "[reduce][allreduce][barrier]"

@@ -1,0 +1,159 @@
+"""CMPI's collectives at 32 to 2,048 ranks, run by the runtime and simulated by SMPI.
+
+After Gong, He, Zhong: Network Performance Aware MPI Collective Communication Operations in the
+Cloud, appendix B, whose curve `script/bench cmpi` has from Thalweg's own simulator. Here the real
+runtime sends CMPI's messages, and SimGrid says how long they take; the same schedules by our own
+simulator stand beside them. A collective is called once, of 100 KB, from rank 0.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import tempfile
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from bench import cmpi, cmpi_smpi_page, families, machine, networks, smpi_model, smpi_run, sources
+from bench.cmpi import Setup
+from bench.cmpi_collectives import algorithms, rival
+from bench.cmpi_smpi_page import Times
+from bench.page import Page
+from bench.report import Subject, console, seconds
+from bench.settings import Settings
+from bench.smpi_programs import Program, build
+from bench.smpi_run import Inputs, loopback, rules, simulate, thalweg
+from thalweg.algorithms import Problem, Skeleton, find
+from thalweg.collective import Collective, Kind
+from thalweg.errors import UserError
+from thalweg.network import Network
+from thalweg.planner import Entry
+
+subject = Subject(
+    "cmpi-smpi",
+    "CMPI's collectives, simulated by SMPI",
+    (
+        *sources.planned, "src/runtime", "bench/cmpi_smpi.py", "bench/levels.c",
+        "bench/single_call.c", "bench/smpi_model.py", "bench/smpi_programs.py", "bench/smpi_run.py",
+    ),
+    ("ranks", "placement", "collective", "seed"),
+    made="Simulated",
+)  # fmt: skip
+size = 100_000  # bytes per rank, of which 2,048 ranks don't need more memory than there is
+most_hosts = 128  # SimGrid reads a link for each pair, anew for each call
+placements = ("block", "random")
+
+
+@dataclass(frozen=True)
+class SingleCall(Program):
+    """`single_call.c` with a collective."""
+
+    kind: Kind = Kind.bcast
+
+    def sources(self) -> list[Path]:
+        return [machine.repository / "bench" / "single_call.c"]
+
+
+def single_call(kind: Kind) -> SingleCall:
+    return SingleCall(kind.name, "", f"{kind.name} {size}", 4096, str(size), str(size), kind)
+
+
+def run(settings: Settings) -> None:
+    """Simulates each collective on each network in each placement, one variant after the other."""
+    page = Page(settings, subject, cmpi_smpi_page.contents)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        built = build(single_call(Kind.bcast), folder)  # the collective is an argument
+        for setup in setups(settings):
+            labels = {"ranks": setup.ranks}
+            if not page.has(labels):
+                found = [
+                    times(setup, seed, placement, built, folder)
+                    for seed in range(1, setup.networks + 1)
+                    for placement in placements
+                ]
+                page.add(labels, {}, [asdict(each) for group in found for each in group])
+    page.finish()
+
+
+def setups(settings: Settings) -> list[Setup]:
+    """The ranks of the paper's appendix, on the hosts of `script/bench cmpi`, or fewer."""
+    return [
+        replace(each, hosts=min(each.hosts, most_hosts))
+        for each in cmpi.setups()
+        if each.sweep == "ranks" and each.ranks <= (settings.hosts or each.ranks)
+    ]
+
+
+def times(
+    setup: Setup, seed: int, placement: str, built: dict[bool, Path], folder: Path
+) -> list[Times]:
+    """Both simulators' times of each collective on one network."""
+    draw = random.Random(seed)
+    net = network(draw, setup.hosts)
+    hosts = cmpi.placements[placement](draw, setup.ranks, setup.hosts)
+    inputs = Inputs(net, hosts, folder, rival)
+    found = []
+    for kind in algorithms:
+        case = Case(
+            Problem(Collective(kind, setup.ranks, 0, size), net, hosts, networks.library),
+            single_call(kind), inputs, built, folder,
+        )  # fmt: skip
+        found.append(case.times(setup, seed, placement))
+    return found
+
+
+def network(draw: random.Random, hosts: int) -> Network:
+    """A cloud, with what messages cost in MPICH and what ranks of a host have between them."""
+    net = networks.cloud(draw, hosts)
+    net.message_costs = {networks.library: families.costs[networks.library]}
+    for host in range(hosts):
+        net.latency[host, host], net.bandwidth[host, host] = loopback
+    return net
+
+
+@dataclass(frozen=True)
+class Case:
+    """A collective on a network, with what SMPI is told of both."""
+
+    problem: Problem
+    program: SingleCall
+    inputs: Inputs
+    built: dict[bool, Path]
+    folder: Path
+
+    def times(self, setup: Setup, seed: int, placement: str) -> Times:
+        kind = self.problem.collective.kind
+        tree = find(algorithms[kind]).build(self.problem, setup.shape().parameters())
+        plan = cmpi.plan_of(self.problem)
+        found = Times(
+            setup.ranks, setup.hosts, placement, kind.name, seed,
+            mpich=self.simulated(rules),
+            cmpi=self.planned(tree),
+            thalweg=self.planned(plan.skeleton),
+            own_mpich=cmpi.by_hosts(self.problem),
+            own_cmpi=cmpi.simulated(self.problem, tree),
+            own_thalweg=cmpi.simulated(self.problem, plan.skeleton),
+            plan=plan.algorithm,
+        )  # fmt: skip
+        console.print(
+            f"{setup.ranks} ranks, {placement}, {kind.name}: MPICH2 {seconds(found.mpich)}, "
+            f"CMPI {seconds(found.cmpi)}, Thalweg {seconds(found.thalweg)}"
+        )
+        return found
+
+    def planned(self, skeleton: Skeleton) -> float:
+        """Seconds by SMPI, with the runtime and a plan that has this schedule."""
+        kind = self.problem.collective.kind
+        self.inputs.write_plan(networks.library, [Entry(kind, skeleton, 1, size)])
+        return self.simulated(thalweg)
+
+    def simulated(self, variant: str) -> float:
+        """Seconds of the call by SMPI. Raises UserError."""
+        chosen = [*smpi_model.options(usable=1.0), *self.inputs.native(self.program, variant)]
+        command = self.inputs.command(self.program, self.built[variant == thalweg], chosen)
+        environment = self.inputs.environment(self.program, variant)
+        said = simulate(command, environment, self.folder).said
+        if not (took := re.search(r"^call ([0-9.]+) s$", said, re.MULTILINE)):
+            raise UserError(f"{' '.join(command)} took over {smpi_run.longest} s:\n{said[-2000:]}")
+        return float(took[1])
