@@ -31,6 +31,7 @@ makers = {
     maker.page: maker
     for maker in (
         Maker("cmpi", "cmpi"),
+        Maker("cmpi-smpi", "cmpi-smpi"),
         Maker("trees", "trees"),
         Maker("grid", "grid"),
         Maker("wan-simulated", "wan --simulate"),
@@ -63,7 +64,7 @@ pages_of: dict[str, dict[str, Sequence[str]]] = {
         "Figure 10": ("days", "days-lab"),
         "Figure 11": ("breakdown",),
         "Appendix A": none,
-        "Appendix B": ("cmpi",),
+        "Appendix B": ("cmpi", "cmpi-smpi"),
     },
     "Matsuda": {
         "Figure 1": none,

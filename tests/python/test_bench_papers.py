@@ -11,6 +11,7 @@ import typer.main
 from bench import (
     cloudmap,
     cmpi,
+    cmpi_smpi,
     days,
     grid,
     machine,
@@ -90,7 +91,7 @@ def test_each_row_names_the_commands_of_its_pages() -> None:
 
 
 def test_makers_are_those_of_their_pages() -> None:
-    simulated = (cmpi, trees, grid, placement, placement_smpi, days, cloudmap)
+    simulated = (cmpi, cmpi_smpi, trees, grid, placement, placement_smpi, days, cloudmap)
     subjects = [each.subject for each in simulated] + [wan.in_simulator]
     for subject in subjects:
         maker = papers.makers[subject.name]
@@ -146,11 +147,12 @@ def test_what_is_missing_is_made_and_the_lab_only_if_asked_for(
     write(results, "trees")
     write(results, "wan")
     assert made(monkeypatch, Settings([])) == [
-        "cmpi", "days", "wan-simulated", "grid", "cloudmap", "placement-smpi", "placement",
+        "cmpi", "days", "cmpi-smpi", "wan-simulated", "grid", "cloudmap", "placement-smpi",
+        "placement",
     ]  # fmt: skip
     assert made(monkeypatch, Settings([], papers=["Matsuda"], lab=True)) == ["wan-simulated"]
     assert made(monkeypatch, Settings([], papers=["CMPI"], lab=True)) == [
-        "cmpi", "days", "days-lab", "breakdown",
+        "cmpi", "days", "days-lab", "breakdown", "cmpi-smpi",
     ]  # fmt: skip
     assert made(monkeypatch, Settings([], papers=["HLOT"], anew=True)) == ["grid", "trees"]
 

@@ -1,0 +1,88 @@
+"""CMPI's collectives, simulated by SMPI: single calls, and what the page says of them."""
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bench import cmpi, cmpi_smpi, cmpi_smpi_page
+from bench.cmpi_collectives import algorithms, rival
+from bench.cmpi_smpi import Case, single_call, size
+from bench.cmpi_smpi_page import Times
+from bench.page import Part
+from bench.report import Table
+from bench.settings import Settings
+from bench.smpi_programs import build
+from bench.smpi_run import Inputs, rules, thalweg
+from thalweg.algorithms import Parameters, Problem, find
+from thalweg.collective import Collective, Kind
+
+HOSTS, RANKS = 4, 10
+
+
+def case(kind: Kind, built: dict[bool, Path], folder: Path) -> Case:
+    """A collective of ranks at random on a small cloud."""
+    draw = random.Random(3)
+    net = cmpi_smpi.network(draw, HOSTS)
+    hosts = cmpi.placements["random"](draw, RANKS, HOSTS)
+    problem = Problem(Collective(kind, RANKS, 0, size), net, hosts, "mpich")
+    return Case(problem, single_call(kind), Inputs(net, hosts, folder, rival), built, folder)
+
+
+@pytest.mark.skipif(not shutil.which("smpirun"), reason="SimGrid isn't installed")
+def test_single_calls_are_right_by_mpichs_rules_and_by_plans(tmp_path: Path) -> None:
+    built = build(single_call(Kind.bcast), tmp_path)
+    for kind, name in algorithms.items():
+        one = case(kind, built, tmp_path)
+        assert one.simulated(rules) > 0  # a wrong result is an error
+        assert one.planned(find(name).build(one.problem, Parameters())) > 0
+    # All of a flat tree's messages leave the root's port, which both simulators have.
+    flat = case(Kind.scatter, built, tmp_path)
+    tree = find("flat").build(flat.problem, Parameters())
+    assert flat.planned(tree) == pytest.approx(cmpi.simulated(flat.problem, tree), rel=0.3)
+
+
+def test_mpichs_rules_are_those_of_its_second_release(tmp_path: Path) -> None:
+    one = case(Kind.reduce, {}, tmp_path)
+    chosen = one.inputs.native(one.program, rules)
+    assert "--cfg=smpi/reduce:scatter_gather" in chosen
+    assert "--cfg=smpi/reduce:binomial" in one.inputs.native(one.program, thalweg)
+    assert "[reduce]" in one.inputs.environment(one.program, rules)["BY_HOSTS"]
+
+
+def test_many_ranks_share_fewer_hosts() -> None:
+    found = {each.ranks: each.hosts for each in cmpi_smpi.setups(Settings([]))}
+    assert list(found) == [32, 64, 128, 256, 512, 1024, 2048]
+    assert max(found.values()) == cmpi_smpi.most_hosts
+    assert list(cmpi_smpi.setups(Settings([], hosts=64))) == cmpi_smpi.setups(Settings([]))[:2]
+
+
+def times(ranks: int, placement: str, cmpi_takes: float, own_cmpi_takes: float) -> Times:
+    return Times(
+        ranks, 10, placement, "bcast", 1, mpich=1.0, cmpi=cmpi_takes, thalweg=0.5,
+        own_mpich=2.0, own_cmpi=2 * own_cmpi_takes, own_thalweg=1.0, plan="chain",
+    )  # fmt: skip
+
+
+def test_the_page_has_gains_by_both_simulators() -> None:
+    samples = [
+        times(64, "block", 0.9, 1.2),
+        times(64, "random", 0.6, 0.7),
+        times(32, "block", 1.1, 0.8),
+        times(32, "random", 0.75, 0.75),
+    ]
+    parts = [
+        Part({"ranks": n}, {}, [vars(s) for s in samples if s.ranks == n], "2026-11-29", "abc")
+        for n in (64, 32)
+    ]
+    contents = cmpi_smpi_page.contents(parts)
+    gains, collectives, both = (each for each in contents if isinstance(each, Table))
+    assert [row[0] for row in gains.rows] == ["32", "64"]
+    assert gains.rows[0][3:7] == ["-10 %", "20 %", "25 %", "25 %"]
+    assert gains.rows[1][3:7] == ["10 %", "-20 %", "40 %", "30 %"]
+    assert "from 32 to 64 ranks CMPI improves by -10 % to 10 %" in gains.notes[-2]
+    assert gains.notes[-2].endswith("does not hold.") and gains.notes[-1].endswith(": holds.")
+    assert len(collectives.rows) == 4
+    (row,) = [each for each in both.rows if each[1] == "CMPI"]
+    assert row[-1] == "2 of 4"
