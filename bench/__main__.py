@@ -46,7 +46,7 @@ Repetitions = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the order in which cells are measured.")]
 Dilation = Annotated[
-    float | None, typer.Option(help="The lab's dilation, instead of the scenario's.")
+    float | None, typer.Option(min=1, help="The lab's dilation, instead of the scenario's.")
 ]
 Quick = Annotated[bool, typer.Option(help="At most three repetitions; writes no results.")]
 Draft = Annotated[
