@@ -1,9 +1,9 @@
 """CMPI's collectives at 32 to 2,048 ranks, run by the runtime and simulated by SMPI.
 
 After Gong, He, Zhong: Network Performance Aware MPI Collective Communication Operations in the
-Cloud, appendix B, whose curve `script/bench cmpi` has from Thalweg's own simulator. Here the real
-runtime sends CMPI's messages, and SimGrid says how long they take; the same schedules by our own
-simulator stand beside them. A collective is called once, of 100 KB, from rank 0.
+Cloud, appendix B, whose curve `script/bench cmpi` has from Thalweg's own simulator, with 1 MB and
+random roots. Here the real runtime sends CMPI's messages, and SimGrid says how long they take; our
+own simulator's times stand beside them. A collective is called once, of 100 KB, from rank 0.
 """
 
 from __future__ import annotations
@@ -14,19 +14,18 @@ import tempfile
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from bench import cmpi, cmpi_smpi_page, families, machine, networks, smpi_model, smpi_run, sources
+from bench import cmpi, cmpi_smpi_page, machine, networks, smpi_model, sources
 from bench.cmpi import Setup
 from bench.cmpi_collectives import algorithms, rival
-from bench.cmpi_smpi_page import Times
+from bench.cmpi_smpi_page import Times, shown
 from bench.page import Page
-from bench.report import Subject, console, seconds
+from bench.report import Subject, console
 from bench.settings import Settings
 from bench.smpi_programs import Program, build
-from bench.smpi_run import Inputs, loopback, rules, simulate, thalweg
+from bench.smpi_run import Inputs, cloud, rules, simulate, thalweg
 from thalweg.algorithms import Problem, Skeleton, find
 from thalweg.collective import Collective, Kind
 from thalweg.errors import UserError
-from thalweg.network import Network
 from thalweg.planner import Entry
 
 subject = Subject(
@@ -90,7 +89,7 @@ def times(
 ) -> list[Times]:
     """Both simulators' times of each collective on one network."""
     draw = random.Random(seed)
-    net = network(draw, setup.hosts)
+    net = cloud(draw, setup.hosts)
     hosts = cmpi.placements[placement](draw, setup.ranks, setup.hosts)
     inputs = Inputs(net, hosts, folder, rival)
     found = []
@@ -101,15 +100,6 @@ def times(
         )  # fmt: skip
         found.append(case.times(setup, seed, placement))
     return found
-
-
-def network(draw: random.Random, hosts: int) -> Network:
-    """A cloud, with what messages cost in MPICH and what ranks of a host have between them."""
-    net = networks.cloud(draw, hosts)
-    net.message_costs = {networks.library: families.costs[networks.library]}
-    for host in range(hosts):
-        net.latency[host, host], net.bandwidth[host, host] = loopback
-    return net
 
 
 @dataclass(frozen=True)
@@ -137,23 +127,25 @@ class Case:
             plan=plan.algorithm,
         )  # fmt: skip
         console.print(
-            f"{setup.ranks} ranks, {placement}, {kind.name}: MPICH2 {seconds(found.mpich)}, "
-            f"CMPI {seconds(found.cmpi)}, Thalweg {seconds(found.thalweg)}"
+            f"{setup.ranks} ranks, {placement}, {kind.name}: MPICH2 {shown(found.mpich)}, "
+            f"CMPI {shown(found.cmpi)}, Thalweg {shown(found.thalweg)}"
         )
         return found
 
-    def planned(self, skeleton: Skeleton) -> float:
+    def planned(self, skeleton: Skeleton) -> float | None:
         """Seconds by SMPI, with the runtime and a plan that has this schedule."""
         kind = self.problem.collective.kind
         self.inputs.write_plan(networks.library, [Entry(kind, skeleton, 1, size)])
         return self.simulated(thalweg)
 
-    def simulated(self, variant: str) -> float:
-        """Seconds of the call by SMPI. Raises UserError."""
+    def simulated(self, variant: str) -> float | None:
+        """Seconds of the call by SMPI; None if the simulation was ended. Raises UserError."""
         chosen = [*smpi_model.options(usable=1.0), *self.inputs.native(self.program, variant)]
         command = self.inputs.command(self.program, self.built[variant == thalweg], chosen)
         environment = self.inputs.environment(self.program, variant)
-        said = simulate(command, environment, self.folder).said
-        if not (took := re.search(r"^call ([0-9.]+) s$", said, re.MULTILINE)):
-            raise UserError(f"{' '.join(command)} took over {smpi_run.longest} s:\n{said[-2000:]}")
+        found = simulate(command, environment, self.folder)
+        if found.seconds is None:
+            return None
+        if not (took := re.search(r"^call ([0-9.]+) s$", found.said, re.MULTILINE)):
+            raise UserError(f"{' '.join(command)} printed no time:\n{found.said[-2000:]}")
         return float(took[1])

@@ -1,9 +1,11 @@
-/* Levels by hosts, as MPICH has them, for programs that SMPI simulates: the collectives that
- * BY_HOSTS names go between the hosts' leaders and within the hosts, by the algorithms that SMPI is
- * told. A host's leader is the first of its ranks; HOSTS_OF_RANKS is a file with each rank's host,
- * which are numbered in the order of their leaders. The communicators of a level are made by the
- * first of these calls, and in them one broadcast each.
- * Source: MPICH 4.0, ch4_coll_impl.h: compositions "alpha" of bcast, reduce, allreduce, barrier. */
+/* What MPICH has and SMPI hasn't, for programs that SMPI simulates: levels by hosts, and a scatter
+ * that sends to the largest subtree first. The collectives that BY_HOSTS names go between the
+ * hosts' leaders and within the hosts, by the algorithms that SMPI is told. A host's leader is the
+ * first of its ranks; HOSTS_OF_RANKS is a file with each rank's host, which are numbered in the
+ * order of their leaders. The communicators of a level are made by the first of these calls, and in
+ * them one broadcast each.
+ * Source: MPICH 4.0, ch4_coll_impl.h: compositions "alpha" of bcast, reduce, allreduce, barrier;
+ * scatter_intra_binomial.c. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,4 +104,48 @@ int MPI_Barrier(MPI_Comm comm) {
   PMPI_Barrier(host);
   if (leaders != MPI_COMM_NULL) PMPI_Barrier(leaders);
   return PMPI_Bcast(&none, 1, MPI_CHAR, 0, host);
+}
+
+static int least(int a, int b) { return a < b ? a : b; }
+
+/* The blocks of a rank's subtree, its own first; the root has those of all. */
+static char* received(const char* all, int bytes, int below, int relative, int root,
+                      MPI_Comm comm) {
+  int ranks;
+  MPI_Comm_size(comm, &ranks);
+  const int blocks = least(below, ranks - relative);
+  char* data = malloc((size_t)blocks * (size_t)bytes);
+  if (relative > 0) {
+    const int parent = (relative - below + root) % ranks;
+    PMPI_Recv(data, blocks * bytes, MPI_BYTE, parent, 0, comm, MPI_STATUS_IGNORE);
+    return data;
+  }
+  for (int each = 0; each < ranks; ++each) /* from the root on */
+    memcpy(data + (size_t)each * (size_t)bytes,
+           all + (size_t)((root + each) % ranks) * (size_t)bytes, (size_t)bytes);
+  return data;
+}
+
+/* SMPI's own begins with the smallest subtree, so that half of the data leave last. */
+int MPI_Scatter(const void* all, int count, MPI_Datatype type, void* own, int own_count,
+                MPI_Datatype own_type, int root, MPI_Comm comm) {
+  int ranks, rank, bytes;
+  MPI_Comm_size(comm, &ranks);
+  MPI_Comm_rank(comm, &rank);
+  MPI_Type_size(rank == root ? type : own_type, &bytes);
+  bytes *= rank == root ? count : own_count;
+  const int relative = (rank - root + ranks) % ranks;
+  int below = 1; /* ranks from this one to its sibling */
+  while (below < ranks && (relative & below) == 0)
+    below <<= 1;
+  char* data = received(all, bytes, below, relative, root, comm);
+  for (int far = below / 2; far > 0; far /= 2) {
+    if (relative + far >= ranks) continue;
+    const int blocks = least(far, ranks - relative - far);
+    PMPI_Send(data + (size_t)far * (size_t)bytes, blocks * bytes, MPI_BYTE, (rank + far) % ranks, 0,
+              comm);
+  }
+  if (own != MPI_IN_PLACE) memcpy(own, data, (size_t)bytes);
+  free(data);
+  return MPI_SUCCESS;
 }

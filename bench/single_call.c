@@ -1,7 +1,7 @@
 /* Calls one collective, whose name and bytes are the arguments, once on all ranks; its root is rank
- * 0. All ranks begin at the same time, after a call of one byte, which sets up what the first call
- * of a collective needs. Prints the seconds until the last one is through, and WRONG if a rank has
- * a wrong result. A program for SMPI. */
+ * 0. All ranks begin at the same time, after a call of few bytes, which sets up what the first
+ * one of a collective needs. Prints the seconds until the last one is through, and WRONG if a rank
+ * has a wrong result. A program for SMPI. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,27 +11,30 @@
 static int rank, ranks;
 static const int few = 4096; /* SMPI's reduce needs a byte for each rank */
 
-/* What a rank has of a vector; small, so that sums fit. */
-static char value(int of_rank, int at) { return (char)((of_rank % 2 + at) % 3); }
+/* What a rank has of a vector: another value at the first byte for each of 251 ranks. */
+static unsigned char value(int of_rank, int at) {
+  return (unsigned char)((7 * of_rank + at) % 251);
+}
 
 static void fill(char* data, int of_rank, int bytes) {
   for (int at = 0; at < bytes; ++at)
-    data[at] = value(of_rank, at);
+    data[at] = (char)value(of_rank, at);
 }
 
 /* Bytes of a rank's block that are wrong; the first and last ones are looked at. */
 static int differing(const char* data, int of_rank, int bytes) {
-  return (data[0] != value(of_rank, 0)) + (data[bytes - 1] != value(of_rank, bytes - 1));
+  return (data[0] != (char)value(of_rank, 0)) +
+         (data[bytes - 1] != (char)value(of_rank, bytes - 1));
 }
 
-/* Whether a sum over all ranks is right at its first and last byte. */
+/* Whether a sum over all ranks, modulo 256, is right at its first and last byte. */
 static int is_sum(const char* data, int bytes) {
-  char first = 0, last = 0;
+  unsigned first = 0, last = 0;
   for (int each = 0; each < ranks; ++each) {
-    first = (char)(first + value(each, 0));
-    last = (char)(last + value(each, bytes - 1));
+    first += value(each, 0);
+    last += value(each, bytes - 1);
   }
-  return data[0] == first && data[bytes - 1] == last;
+  return data[0] == (char)first && data[bytes - 1] == (char)last;
 }
 
 /* Makes the call; whether this rank's result is right. */
@@ -41,7 +44,7 @@ static int called(const char* name, char* own, char* all, int bytes) {
     return differing(own, 0, bytes) == 0;
   }
   if (strcmp(name, "reduce") == 0) {
-    MPI_Reduce(own, all, bytes, MPI_CHAR, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Reduce(own, all, bytes, MPI_UNSIGNED_CHAR, MPI_SUM, 0, MPI_COMM_WORLD);
     return rank > 0 || is_sum(all, bytes);
   }
   if (strcmp(name, "scatter") == 0) {
@@ -65,7 +68,8 @@ int main(int argc, char** argv) {
   char* own = calloc(1, (size_t)bytes);
   char* all = rank == 0 ? calloc((size_t)ranks, (size_t)bytes) : NULL; /* blocks of all ranks */
   called(name, own, all, bytes < few ? bytes : few);
-  memset(own, 9, (size_t)bytes);
+  memset(own, 9, (size_t)bytes); /* wrong, but for ranks that have data before the call */
+  if (rank == 0) memset(all, 9, (size_t)ranks * (size_t)bytes);
   if (!is_scatter && (rank == 0 || !is_bcast)) fill(own, rank, bytes);
   for (int each = 0; is_scatter && rank == 0 && each < ranks; ++each)
     fill(all + (size_t)each * (size_t)bytes, each, bytes);

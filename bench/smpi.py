@@ -17,16 +17,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bench import families, networks, report, sources
+from bench import networks, report, sources
 from bench.page import Page, Part
 from bench.report import Subject, console, seconds, times
 from bench.settings import Settings
 from bench.smpi_programs import Program, build, most_with_long, programs
 from bench.smpi_run import (
     Inputs,
+    cloud,
     eager_limit,
     longest,
-    loopback,
     most_planned,
     options,
     rules,
@@ -131,11 +131,7 @@ def network_of(case: Case) -> Network:
     """The network of a case, with what ranks of a host have between them."""
     if case.network != "cloud-64":
         return inputs.network(Path(case.network))
-    net = networks.cloud(networks.Draw(64), 64)
-    net.message_costs = {"mpich": families.costs["mpich"]}
-    for host in range(len(net.hosts)):
-        net.latency[host, host], net.bandwidth[host, host] = loopback
-    return net
+    return cloud(networks.Draw(64), 64)
 
 
 def contents(parts: Sequence[Part]) -> list[report.Table]:

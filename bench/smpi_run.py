@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import subprocess
 import time
@@ -10,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import families
+from bench import families, networks
 from bench.smpi_programs import Program
 from thalweg import export, planner, plans
 from thalweg.algorithms import Problem
@@ -51,6 +52,15 @@ options = (
 eager limit don't wait for their receives, as in all libraries; in SMPI they would, by default."""
 
 
+def cloud(draw: random.Random, hosts: int) -> Network:
+    """Draws one with MPICH's costs of messages, and with what ranks of a host have between them."""
+    net = networks.cloud(draw, hosts)
+    net.message_costs = {networks.library: families.costs[networks.library]}
+    for host in range(hosts):
+        net.latency[host, host], net.bandwidth[host, host] = loopback
+    return net
+
+
 class Inputs:
     """What smpirun is told: a platform, the hosts of the ranks, a plan if one is made, in files of
     a folder; and how native collectives go, by the rules of a release of MPICH."""
@@ -84,8 +94,8 @@ class Inputs:
         """The options that say how native collectives go: of the runtime itself, too, in MPI_Init.
 
         Of Thalweg's broadcasts and reductions only short ones are native. What goes on between
-        hosts decides for both levels: SMPI is told one algorithm, and within a host each takes
-        microseconds.
+        hosts decides for both levels, since SMPI is told one algorithm: within a host 100 KB take
+        some hundred microseconds by any.
         """
         if variant in selectors:
             return [f"--cfg=smpi/coll-selector:{variant}"]
