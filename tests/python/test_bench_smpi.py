@@ -36,6 +36,13 @@ static int called(const char* kind, int root, int in_place) {
   }
   if (strcmp(kind, "allreduce") == 0)
     return MPI_Allreduce(from, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), all == sum;
+  if (strcmp(kind, "scatter") == 0) {
+    int each[64];
+    for (int i = 0; i < ranks; ++i) each[i] = 10 * i + root;
+    void* to = rank == root && in_place ? MPI_IN_PLACE : (void*)&all;
+    MPI_Scatter(each, 1, MPI_INT, to, 1, MPI_INT, root, MPI_COMM_WORLD);
+    return to == MPI_IN_PLACE || all == 10 * rank + root;
+  }
   return MPI_Barrier(MPI_COMM_WORLD), 1;
 }
 
@@ -43,10 +50,10 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const char* kinds[] = {"bcast", "reduce", "allreduce", "barrier"};
+  const char* kinds[] = {"bcast", "reduce", "allreduce", "barrier", "scatter"};
   double begin = 0;
   int right = 1;
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 5; ++i) {
     for (int root = 0; root < 8; ++root)
       right &= called(kinds[i], root, 0) && called(kinds[i], root, 1);
     begin += 10;
@@ -130,6 +137,8 @@ def test_levels_are_right_and_cross_between_hosts_as_often_as_leaders_need(tmp_p
         lines = [line.split() for line in done.stdout.splitlines()]
         found.append({kind: float(time) / LATENCY for kind, time in lines})
     with_levels, without = found
+    # A scatter has no levels.
+    assert with_levels.pop("scatter") == without.pop("scatter")
     assert list(with_levels) == ["bcast", "reduce", "allreduce", "barrier"] == list(without)
     # Eight leaders double what they have three times. All 40 ranks together need longer: the path
     # 31, 30, 28, 24, 16, 0 of a binomial tree crosses four times.
