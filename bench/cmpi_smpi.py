@@ -41,6 +41,7 @@ subject = Subject(
 size = 100_000  # bytes per rank, of which 2,048 ranks don't need more memory than there is
 most_hosts = 128  # SimGrid reads a link for each pair, anew for each call
 placements = ("block", "random")
+longest = 120  # seconds of a simulation
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ class Case:
         chosen = [*smpi_model.options(usable=1.0), *self.inputs.native(self.program, variant)]
         command = self.inputs.command(self.program, self.built[variant == thalweg], chosen)
         environment = self.inputs.environment(self.program, variant)
-        found = simulate(command, environment, self.folder)
+        found = simulate(command, environment, self.folder, longest)
         if found.seconds is None:
             return None
         if not (took := re.search(r"^call ([0-9.]+) s$", found.said, re.MULTILINE)):

@@ -148,7 +148,10 @@ def collectives(found: Sequence[Times]) -> Table:
         ["ranks", "placement", "collective", *names.values(),
          *(f"{title}, gain, {by}" for title in titles.values() for by in simulators.values()),
          "plans"],
-        notes=["Times are SMPI's, medians of the networks."],
+        notes=[
+            "Times are SMPI's, medians of the networks; too long: the simulation of one was ended "
+            "after two minutes, so that it has no part in gains."
+        ],
     )  # fmt: skip
     cases = dict.fromkeys((each.ranks, each.placement, each.collective) for each in found)
     for ranks, placement, collective in cases:

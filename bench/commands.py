@@ -111,7 +111,7 @@ commands = {
         never_slower.scenarios,
         options=frozenset({"anew", "resume", "budget", "plans"}),
     ),
-    "prediction": Command(prediction.run, options=frozenset({"size"})),
+    "prediction": Command(prediction.run, options=frozenset({"size", "anew", "resume"})),
     "native-prediction": Command(
         native_prediction.run, repetitions=3, options=frozenset({"size", "budget"})
     ),
@@ -255,9 +255,6 @@ commands = {
 papers_command = Command(papers.run, options=frozenset({"anew", "paper", "lab"}), on_lab=False)
 everything = commands | {
     "wan --simulate": replace(commands["wan"], fixed={"simulate": True}),
-    "prediction --size 64KB --size 1MB": replace(
-        commands["prediction"], fixed={"sizes": (prediction.small, 1_000_000)}
-    ),
 }
 """What `script/bench all` runs: also the commands that make a second page by an option."""
 

@@ -2,35 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bench import report, sources
+from bench import campaign, sources
 from bench.builds import Build
-from bench.measurement import Measurement, OnScenario
+from bench.campaign import Campaign
+from bench.measurement import Measurement
+from bench.page import Page, Part, Record
 from bench.report import Subject, Table, percent, seconds
 from bench.samples import Cell, native, thalweg
-from bench.session import Session, with_thalweg
+from bench.session import Planned, Session, physical_limit, with_thalweg
 from bench.settings import Settings
-from bench.summary import summarise
 from thalweg import algorithms, network, planner, units
 from thalweg.algorithms import Parameters, Problem, all_algorithms
 from thalweg.collective import Collective, parse_kind
+from thalweg.lab.scenario import Scenario
+from thalweg.network import Network
 
-collectives = ("bcast", "allreduce")
+collectives = ("bcast", "allreduce", "allgather")
 small = 64_000  # where the choice is judged, not the prediction
-sizes = (small, 1_000_000, 8_000_000)
+sizes = (small, 1_000_000, 8_000_000)  # of the vector, or of all blocks together
+subject = Subject(
+    "prediction",
+    "Predicted and measured times",
+    sources.run_on_lab,
+    ("scenario", "build", "collective", "size", "variant"),
+)
 most_seconds = 5.0  # un-dilated, of one cell's repetitions; at least one is made
 most_error = 0.20
 most_regret = 0.10
+times_bound = 5.0  # that an algorithm takes, as far as progress is concerned
+Asked = tuple[str, int]
+"""A collective and a size."""
 
 
 @dataclass(frozen=True)
-class Result(OnScenario):
-    """One build on one scenario: what was predicted for each cell, and measured."""
+class Result:
+    """A part: what was predicted for each variant of a collective and size, and measured."""
 
-    predicted: dict[Cell, float]
-    chosen: dict[Cell, str]  # thalweg's cells: the variant that its plan stands for
+    labels: Record
+    predicted: Mapping[str, float]
+    chosen: str | None  # the variant that the plan stands for, where the choice is judged
+    block: int  # bytes of the vector, or of one block
+    measurement: Measurement
+
+    def cell(self, name: str) -> Cell:
+        return Cell(self.labels["collective"], self.block, 0, name)
 
 
 @dataclass
@@ -48,70 +66,107 @@ class Tally:
 
 
 def run(settings: Settings) -> None:
-    results = []
-    for scenario in settings.scenarios:
-        with Session(scenario, settings.dilation) as session:
-            results += [measure(session, build, settings) for build in settings.debian_builds()]
-    tables = [errors(results), regrets(results)]
-    data = {"samples": [sample for result in results for sample in result.raw()]}
-    report.finish(settings, subject(settings), tables, data)
+    page = Page(settings, subject, contents)
+    campaign.run(settings, page, parts(settings, page))
 
 
-def subject(settings: Settings) -> Subject:
-    """Names the page: requested sizes have their own, as they may need another dilation."""
-    sizes = [units.size_to_text(size) for size in settings.sizes]
-    return Subject(
-        "-".join(["prediction", *sizes]),
-        "Predicted and measured times",
-        sources.run_on_lab,
-        ("scenario", "build", "dilation", "collective", "size", "variant"),
-        command=" ".join(["prediction", *(f"--size {size}" for size in sizes)]),
-    )
+def parts(settings: Settings, page: Page) -> Campaign[Asked]:
+    """A part for each collective and size."""
+
+    def duration(truth: Scenario, asked: Asked) -> float:
+        name, size = asked
+        kind = parse_kind(name)
+        bound = physical_limit(truth, name, block_of(name, size, len(truth.hosts))) or 0
+        count = sum(each.supports(kind) for each in all_algorithms())
+        return count * min(most_seconds, (settings.repetitions + 1) * times_bound * bound)
+
+    def measure(session: Session, build: Build, planned: Planned, asked: Asked) -> None:
+        add(page, session, build, planned, asked, settings)
+
+    return Campaign(grid(settings), _what, labels, duration, measure)
 
 
-def measure(session: Session, build: Build, settings: Settings) -> Result:
-    """Returns each algorithm with its best parameters by prediction."""
-    planned = session.plan(build)
+def grid(settings: Settings) -> list[Asked]:
+    return [(name, size) for size in settings.sizes or sizes for name in collectives]
+
+
+def labels(scenario: str, build: str, asked: Asked) -> Record:
+    name, size = asked
+    return {"scenario": scenario, "build": build, "collective": name, "size": size}
+
+
+def _what(asked: Asked) -> str:
+    collective, size = asked
+    return f"{collective} of {units.size_to_text(size)}"
+
+
+def block_of(collective: str, size: int, ranks: int) -> int:
+    """Returns the bytes of the vector, or of one block."""
+    return max(1, size // Collective(parse_kind(collective), ranks, 0, 1).blocks)
+
+
+def add(
+    page: Page,
+    session: Session,
+    build: Build,
+    planned: Planned,
+    asked: Asked,
+    settings: Settings,
+) -> None:
+    """Measures each algorithm with its best parameters by prediction."""
+    name, size = asked
     net = network.read(planned.network)
-    environment = with_thalweg(build, planned)
-    result = Result(session.name, build, session.dilation, Measurement(), {}, {})
-    for size in settings.sizes or sizes:
-        cells = [c for name in collectives for c in _candidates(result, name, size, net)]
-        for repetitions, group in _by_repetitions(result, cells, settings.repetitions).items():
-            result.measurement.merge(
-                session.measure(build, group, repetitions, environment, settings.seed)
-            )
-    return result
+    block = block_of(name, size, len(net.hosts))
+    problem = problem_of(name, block, net, build.flavour)
+    predicted = predictions(problem, build.flavour)
+    chosen = choice(problem, build.flavour) if size == small else None
+    measured = Measurement()
+    for repetitions, group in by_repetitions(predicted, chosen, settings.repetitions).items():
+        cells = [Cell(name, block, 0, each) for each in group]
+        environment = with_thalweg(build, planned)
+        measured.merge(session.measure(build, cells, repetitions, environment, settings.seed))
+    facts = {
+        "predicted": predicted,
+        "chosen": chosen,
+        "block": block,
+        "repetitions": {cell.variant: wanted for cell, wanted in measured.wanted.items()},
+        "dilation": session.dilation,
+        "failed_launches": measured.failed_launches,
+    }
+    page.add(labels(session.name, build.name, asked), facts, measured.raw())
 
 
-def _candidates(result: Result, collective: str, size: int, net: network.Network) -> list[Cell]:
-    """Adds the predictions for one collective and size; returns what to measure."""
+def problem_of(collective: str, block: int, net: Network, library: str) -> Problem:
     ranks = len(net.hosts)
-    library = result.build.flavour
-    wanted = Collective(parse_kind(collective), ranks, 0, size)
-    problem = Problem(wanted, net, range(ranks), library)
-    cells = []
+    return Problem(Collective(parse_kind(collective), ranks, 0, block), net, range(ranks), library)
+
+
+def predictions(problem: Problem, library: str) -> dict[str, float]:
+    """Returns the seconds of each algorithm's best parameters, in THALWEG_FORCE's syntax."""
+    found = {}
     for algorithm in all_algorithms():
-        if not algorithm.supports(problem.collective.kind):
-            continue
-        best = planner.explain(problem, planner.Options(library=library, force=algorithm.name)).plan
-        cell = Cell(collective, size, 0, variant(best.algorithm, best.parameters))
-        result.predicted[cell] = best.predicted
-        cells.append(cell)
-    if size == small:
-        chosen = planner.explain(problem, planner.Options(library=library)).plan
-        ours = Cell(collective, size, 0, thalweg)
-        result.chosen[ours] = variant(chosen.algorithm, chosen.parameters)
-        cells += [Cell(collective, size, 0, native), ours]
-    return cells
+        if algorithm.can_do(problem.collective):
+            options = planner.Options(library=library, force=algorithm.name)
+            best = planner.explain(problem, options).plan
+            found[variant(best.algorithm, best.parameters)] = best.predicted
+    return found
 
 
-def _by_repetitions(result: Result, cells: Sequence[Cell], most: int) -> dict[int, list[Cell]]:
+def choice(problem: Problem, library: str) -> str:
+    """Returns what the planner chooses, in the same syntax."""
+    plan = planner.explain(problem, planner.Options(library=library)).plan
+    return variant(plan.algorithm, plan.parameters)
+
+
+def by_repetitions(
+    predicted: Mapping[str, float], chosen: str | None, most: int
+) -> dict[int, list[str]]:
     """Returns the requested repetitions, or fewer if their predicted time is long."""
-    groups: dict[int, list[Cell]] = {}
-    for cell in cells:
-        fit = int(most_seconds / result.predicted.get(cell, most_seconds / most))
-        groups.setdefault(min(most, max(fit, 1)), []).append(cell)
+    groups: dict[int, list[str]] = {}
+    for name, time in predicted.items():
+        groups.setdefault(min(most, max(int(most_seconds / time), 1)), []).append(name)
+    if chosen:
+        groups.setdefault(most, []).extend((native, thalweg))
     return groups
 
 
@@ -122,37 +177,58 @@ def variant(algorithm: str, parameters: Parameters) -> str:
     return algorithms.force_text(algorithm, parameters)
 
 
+# The page --------------------------------------------------------------------------------------
+
+
+def contents(parts: Sequence[Part]) -> list[Table]:
+    results = [result_of(part) for part in parts]
+    return [errors(results), regrets(results)]
+
+
+def result_of(part: Part) -> Result:
+    """Restores what is behind a part's facts and samples."""
+    facts = part.facts
+    wanted = {
+        Cell(part.labels["collective"], facts["block"], 0, name): int(repetitions)
+        for name, repetitions in facts["repetitions"].items()
+    }
+    measured = Measurement.restored(wanted, part.samples)
+    measured.failed_launches = facts["failed_launches"]
+    return Result(part.labels, facts["predicted"], facts["chosen"], facts["block"], measured)
+
+
 def errors(results: Sequence[Result]) -> Table:
     """Tables each prediction and its error."""
-    tally = Tally()
+    tallies: dict[bool, Tally] = {False: Tally(), True: Tally()}  # by whether the size is small
     table = Table(
         "Fluid prediction against measured median",
         ["scenario", "build", "collective", "bytes", "algorithm", "predicted", "measured",
          "repetitions", "error", f"within {percent(most_error)}"],
+        notes=["Bytes: of the vector, or of all blocks together."],
     )  # fmt: skip
     for result in results:
-        for cell, predicted in result.predicted.items():
-            label = [result.scenario, result.build.name, cell.collective, cell.size, cell.variant]
+        size = result.labels["size"]
+        tally = tallies[size <= small]
+        for name, predicted in result.predicted.items():
+            label = [*(str(each) for each in result.labels.values()), name, seconds(predicted)]
+            cell = result.cell(name)
             summary = result.measurement.summary(cell)
             if summary is None:
-                reasons = result.measurement.reasons(cell)
-                table.add(*label, seconds(predicted), "invalid", 0, reasons, "")
+                reasons = [result.measurement.reasons(cell), *result.measurement.failed_launches]
+                table.add(*label, "invalid", 0, "; ".join(filter(None, reasons)), "")
                 continue
-            times = result.measurement.times(cell)
             error = predicted / summary.median - 1
             holds = abs(error) <= most_error
-            if cell.size > small:
-                tally.sizes.add(cell.size)
-            if cell.size > small and holds:
+            tally.sizes.add(size)
+            if holds:
                 tally.held += 1
-            elif cell.size > small:
-                tally.missed.append(f"{result.scenario} {result.build.name} {cell.argument()}")
+            else:
+                tally.missed.append(" ".join(label[:-1]))
             table.add(
-                *label, seconds(predicted), seconds(summary.median),
-                len(times), f"{100 * error:+.0f} %", "yes" if holds else "no",
+                *label, seconds(summary.median), len(result.measurement.times(cell)),
+                f"{100 * error:+.0f} %", "yes" if holds else "no",
             )  # fmt: skip
-    if tally.sizes:
-        table.notes.append(tally.text())
+    table.notes += [tally.text() for tally in tallies.values() if tally.sizes]
     return table
 
 
@@ -164,28 +240,21 @@ def regrets(results: Sequence[Result]) -> Table:
          "regret", f"at most {percent(most_regret)}"],
     )  # fmt: skip
     for result in results:
-        for ours, chosen in result.chosen.items():
-            if ours.size != small:
-                continue
-            label = [result.scenario, result.build.name, ours.collective, chosen]
-            medians = _medians(result, ours.collective)
-            if ours not in medians:
-                table.add(*label, "invalid", "", "", result.measurement.reasons(ours), "")
-                continue
-            best = min(medians, key=lambda cell: medians[cell])
-            regret = medians[ours] / medians[best] - 1
-            table.add(
-                *label, seconds(medians[ours]), best.variant, seconds(medians[best]),
-                percent(regret), "yes" if regret <= most_regret else "no",
-            )  # fmt: skip
+        if not result.chosen:
+            continue
+        of = result.measurement
+        names = ("scenario", "build", "collective")
+        label = [*(str(result.labels[name]) for name in names), result.chosen]
+        medians = {
+            cell.variant: summary.median for cell in of.wanted if (summary := of.summary(cell))
+        }
+        if thalweg not in medians:
+            table.add(*label, "invalid", "", "", of.reasons(result.cell(thalweg)), "")
+            continue
+        best = min(medians, key=lambda name: medians[name])
+        regret = medians[thalweg] / medians[best] - 1
+        table.add(
+            *label, seconds(medians[thalweg]), best, seconds(medians[best]),
+            percent(regret), "yes" if regret <= most_regret else "no",
+        )  # fmt: skip
     return table
-
-
-def _medians(result: Result, collective: str) -> dict[Cell, float]:
-    return {
-        cell: summarise(result.measurement.times(cell)).median
-        for cell in result.measurement.valid
-        if cell.collective == collective
-        and cell.size == small
-        and result.measurement.complete(cell)
-    }

@@ -163,13 +163,16 @@ class Simulation:
     said: str
 
 
-def simulate(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> Simulation:
-    """Runs smpirun. Raises UserError if it failed, or the program computed a wrong result."""
+def simulate(
+    command: Sequence[str], environment: Mapping[str, str], folder: Path, limit: int = longest
+) -> Simulation:
+    """Runs smpirun for at most `limit` seconds. Raises UserError if it failed, or the program
+    computed a wrong result."""
     begin = time.monotonic()
     log = folder / "log"
     with log.open("w") as output:
         process = subprocess.Popen(
-            ["timeout", str(longest), *command], env=environment,
+            ["timeout", str(limit), *command], env=environment,
             stdout=output, stderr=subprocess.STDOUT,
         )  # fmt: skip
         _, status, usage = os.wait4(process.pid, 0)
