@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from bench import cmpi, cmpi_smpi_page, machine, networks, smpi_model, sources
-from bench.cmpi import Setup
+from bench.cmpi import Setup, few_networks
 from bench.cmpi_collectives import algorithms, rival
 from bench.cmpi_smpi_page import Times, shown
 from bench.page import Page
@@ -40,6 +40,7 @@ subject = Subject(
 )  # fmt: skip
 size = 100_000  # bytes per rank, of which 2,048 ranks don't need more memory than there is
 most_hosts = 128  # SimGrid reads a link for each pair, anew for each call
+many_ranks = 256  # from so many on, on one network
 placements = ("block", "random")
 longest = 120  # seconds of a simulation
 
@@ -79,10 +80,14 @@ def run(settings: Settings) -> None:
 def setups(settings: Settings) -> list[Setup]:
     """The ranks of the paper's appendix, on the hosts of `script/bench cmpi`, or fewer."""
     return [
-        replace(each, hosts=min(each.hosts, most_hosts))
+        replace(each, hosts=min(each.hosts, most_hosts), networks=networks_of(each))
         for each in cmpi.setups()
         if each.sweep == "ranks" and each.ranks <= (settings.hosts or each.ranks)
     ]
+
+
+def networks_of(setup: Setup) -> int:
+    return setup.networks if setup.ranks < many_ranks else few_networks
 
 
 def times(
