@@ -45,18 +45,15 @@ placements = ("block", "random")
 longest = 120  # seconds of a simulation
 
 
-@dataclass(frozen=True)
 class SingleCall(Program):
     """`single_call.c` with a collective."""
-
-    kind: Kind = Kind.bcast
 
     def sources(self) -> list[Path]:
         return [machine.repository / "bench" / "single_call.c"]
 
 
-def single_call(kind: Kind) -> SingleCall:
-    return SingleCall(kind.name, "", f"{kind.name} {size}", 4096, str(size), str(size), kind)
+def single_call(kind: Kind) -> Program:
+    return SingleCall(kind.name, "", f"{kind.name} {size}", 4096, str(size), str(size))
 
 
 def run(settings: Settings) -> None:
@@ -113,7 +110,7 @@ class Case:
     """A collective on a network, with what SMPI is told of both."""
 
     problem: Problem
-    program: SingleCall
+    program: Program
     inputs: Inputs
     built: dict[bool, Path]
     folder: Path

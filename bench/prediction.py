@@ -145,7 +145,7 @@ def predictions(problem: Problem, library: str) -> dict[str, float]:
     """Returns the seconds of each algorithm's best parameters, in THALWEG_FORCE's syntax."""
     found = {}
     for algorithm in all_algorithms():
-        if algorithm.can_do(problem.collective):
+        if algorithm.supports(problem.collective.kind) and algorithm.can_do(problem.collective):
             options = planner.Options(library=library, force=algorithm.name)
             best = planner.explain(problem, options).plan
             found[variant(best.algorithm, best.parameters)] = best.predicted
@@ -194,7 +194,9 @@ def result_of(part: Part) -> Result:
     }
     measured = Measurement.restored(wanted, part.samples)
     measured.failed_launches = facts["failed_launches"]
-    return Result(part.labels, facts["predicted"], facts["chosen"], facts["block"], measured)
+    # What a library's own takes is on `native-prediction.md`.
+    predicted = {name: time for name, time in facts["predicted"].items() if name != native}
+    return Result(part.labels, predicted, facts["chosen"], facts["block"], measured)
 
 
 def errors(results: Sequence[Result]) -> Table:
