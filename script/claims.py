@@ -177,7 +177,7 @@ README: Claims = {
         most(column("adapt", "bar (2)", says="<= #")),
         those_with("MISSED", "met (2)", pages=("adapt",)),
     ],
-    "With Open MPI 4.1, the one": [
+    "With Open MPI 4.1 on": [
         note("prediction", "# of # predictions at 1MB"),
         given("1"),
         note("prediction", "predictions at 1MB within #."),
