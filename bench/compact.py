@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,14 +39,23 @@ def _record(cell: Sequence[str], group: Sequence[Mapping[str, Any]]) -> Record:
     found: Record = {key: group[0][key] for key in cell if key in group[0]}
     valid = [sample for sample in group if sample.get("invalid", []) == []]
     found["samples"] = len(valid)
-    if refused := Counter(reason for sample in group for reason in sample.get("invalid") or []):
-        found["invalid"] = dict(refused.most_common())
+    if refused := [reason for sample in group for reason in sample.get("invalid") or []]:
+        found["invalid"] = counted_alike(refused)
     values: dict[str, list[Any]] = {}
     for sample in valid:
         for key, value in _flat(sample):
             if key not in {*cell, *left_out}:
                 values.setdefault(key, []).append(value)
     return found | {key: _short(each) for key, each in values.items()}
+
+
+def counted_alike(texts: Iterable[str]) -> dict[str, int]:
+    """Says how often texts occur, most frequent first. Those that differ in their numbers only
+    count as one, of which the first is shown."""
+    alike: dict[str, list[str]] = {}
+    for text in texts:
+        alike.setdefault(re.sub(r"[\d.]+", "0", text), []).append(text)
+    return {each[0]: len(each) for each in sorted(alike.values(), key=len, reverse=True)}
 
 
 def _flat(sample: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

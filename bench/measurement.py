@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from bench.builds import Build
+from bench.compact import counted_alike
 from bench.samples import Cell, Sample, restored
 from bench.summary import Summary, summarise
 
@@ -80,16 +80,11 @@ class Measurement:
         return summarise(self.times(cell)) if self.complete(cell) else None
 
     def reasons(self, cell: Cell) -> str:
-        """Why repetitions were refused, most frequent first: "too late 3x, result was wrong 1x".
-
-        Reasons that differ in their numbers only count as one, whose first text is shown.
-        """
-        alike: dict[str, list[str]] = {}
-        for _, reasons in self.invalid.get(cell, []):
-            for reason in reasons:
-                alike.setdefault(re.sub(r"[\d.]+", "0", reason), []).append(reason)
-        most_first = sorted(alike.values(), key=len, reverse=True)
-        return ", ".join(f"{texts[0]} {len(texts)}x" for texts in most_first)
+        """Why repetitions were refused, most frequent first: "too late 3x, result was wrong 1x"."""
+        refused = counted_alike(
+            reason for _, reasons in self.invalid.get(cell, []) for reason in reasons
+        )
+        return ", ".join(f"{text} {count}x" for text, count in refused.items())
 
     def raw(self, **labels: Any) -> list[dict[str, Any]]:
         """Returns every sample as kept in a result file, with `labels` and its validity."""
