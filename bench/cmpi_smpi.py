@@ -118,16 +118,16 @@ class Case:
     def times(self, setup: Setup, seed: int, placement: str) -> Times:
         kind = self.problem.collective.kind
         tree = find(algorithms[kind]).build(self.problem, setup.shape().parameters())
-        plan = cmpi.plan_of(self.problem)
+        plan = cmpi.plan_of(self.problem) if setup.ranks <= cmpi.most_planned else None
         found = Times(
             setup.ranks, setup.hosts, placement, kind.name, seed,
             mpich=self.simulated(rules),
             cmpi=self.planned(tree),
-            thalweg=self.planned(plan.skeleton),
+            thalweg=self.planned(plan.skeleton) if plan else None,
             own_mpich=cmpi.by_hosts(self.problem),
             own_cmpi=cmpi.simulated(self.problem, tree),
-            own_thalweg=cmpi.simulated(self.problem, plan.skeleton),
-            plan=plan.algorithm,
+            own_thalweg=cmpi.simulated(self.problem, plan.skeleton) if plan else None,
+            plan=plan.algorithm if plan else cmpi.no_plan,
         )  # fmt: skip
         console.print(
             f"{setup.ranks} ranks, {placement}, {kind.name}: MPICH2 {shown(found.mpich)}, "

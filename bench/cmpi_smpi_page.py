@@ -21,7 +21,7 @@ simulators = {"": "SMPI", "own_": "own simulator"}
 @dataclass(frozen=True)
 class Times:
     """Times of one collective on one network, in simulated seconds: by SMPI, or None where its
-    simulation was ended, and by our own simulator."""
+    simulation was ended, and by our own simulator. None of Thalweg where nothing is planned."""
 
     ranks: int
     hosts: int
@@ -33,7 +33,7 @@ class Times:
     thalweg: float | None
     own_mpich: float
     own_cmpi: float
-    own_thalweg: float
+    own_thalweg: float | None
     plan: str
 
 
@@ -89,6 +89,7 @@ def gains(found: Sequence[Times]) -> Table:
             "in the groups; `cmpi.md` has both.",
             "Up to 256 ranks on as many hosts as in `cmpi.md`, above on at most 128, which have "
             "more ranks each, since SimGrid reads a link for each pair of hosts.",
+            "Up to 256 ranks there are Thalweg's plans, too; with more ranks planning takes long.",
             "Block fills host after host; at random, ranks lie unevenly and in no order.",
         ],
     )  # fmt: skip
@@ -160,12 +161,14 @@ def collectives(found: Sequence[Times]) -> Table:
             str(ranks), placement, collective, *(median(group, name) for name in names),
             *(cmpi_gains.shown(gain_of(group, algorithm, by))
               for algorithm in titles for by in simulators),
-            ", ".join(sorted({each.plan for each in group})),
+            ", ".join(sorted({each.plan for each in group if each.plan})) or "-",
         )  # fmt: skip
     return table
 
 
 def median(group: Sequence[Times], name: str) -> str:
+    if name == "thalweg" and not any(each.plan for each in group):
+        return "-"
     every = [getattr(each, name) for each in group]
     return shown(None if None in every else statistics.median(every))
 
@@ -196,6 +199,8 @@ def agreement(found: Sequence[Times]) -> Table:
                 for each in of(found, collective=collective)
                 if each.mpich is not None and getattr(each, name) is not None
             ]
+            if not group:
+                continue
             ratios = [getattr(each, f"own_{name}") / getattr(each, name) for each in group]
             alike = sum(
                 is_faster(each, name, "") == is_faster(each, name, "own_") for each in group

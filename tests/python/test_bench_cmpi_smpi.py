@@ -111,3 +111,13 @@ def test_a_simulation_that_was_ended_has_no_part_in_means() -> None:
     )
     assert gains.rows[0][3:5] == ["10 %", "50 %"]
     assert collectives.rows[0][3:5] == ["too long", "700 ms"]
+
+
+def test_many_ranks_have_no_plans() -> None:
+    unplanned = replace(times(512, "block", 0.5, 0.5), thalweg=None, own_thalweg=None, plan="")
+    part = Part({"ranks": 512}, {}, [vars(unplanned)], "2026-11-29", "")
+    gains, collectives, _ = (
+        each for each in cmpi_smpi_page.contents([part]) if isinstance(each, Table)
+    )
+    assert gains.rows[0][3:] == ["50 %", "50 %", "-", "-"]
+    assert collectives.rows[0][5] == collectives.rows[0][-1] == "-"
