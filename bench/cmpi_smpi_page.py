@@ -65,7 +65,7 @@ def gain_of(found: Sequence[Times], algorithm: str, by: str) -> float | None:
 
 
 def shown(time: float | None) -> str:
-    return "too long" if time is None else seconds(time)
+    return "-" if time is None else seconds(time)
 
 
 def gains(found: Sequence[Times]) -> Table:
@@ -150,8 +150,8 @@ def collectives(found: Sequence[Times]) -> Table:
          *(f"{title}, gain, {by}" for title in titles.values() for by in simulators.values()),
          "plans"],
         notes=[
-            "Times are SMPI's, medians of the networks; too long: the simulation of one was ended "
-            "after two minutes, so that it has no part in gains."
+            "Times are SMPI's, medians of the networks. Where there is none, nothing was planned, "
+            "or a simulation was ended after two minutes, so that it has no part in gains."
         ],
     )  # fmt: skip
     cases = dict.fromkeys((each.ranks, each.placement, each.collective) for each in found)
@@ -167,8 +167,6 @@ def collectives(found: Sequence[Times]) -> Table:
 
 
 def median(group: Sequence[Times], name: str) -> str:
-    if name == "thalweg" and not any(each.plan for each in group):
-        return "-"
     every = [getattr(each, name) for each in group]
     return shown(None if None in every else statistics.median(every))
 
