@@ -67,6 +67,11 @@ def by_ranks(placement: str) -> Source:
     return column(SWEEPS[0], placement, SWEEPS[1], "sweep=ranks")
 
 
+def by_smpi(name: str) -> Source:
+    """What CMPI saves at each number of ranks by either simulator."""
+    return column("cmpi-smpi", name, "table=Improvement over MPICH2 1.4, all collectives")
+
+
 def by_size(placement: str) -> list[Source]:
     """What CMPI saves at each size, over all collectives."""
     return [
@@ -220,5 +225,13 @@ CMPI: Claims = {
         all_of(*map(best_k, PLACEMENTS)),
         given("4"),
         most(*(spread("T_span", each) for each in PLACEMENTS)),
+        given("100"),
+        *(
+            of(by_smpi(f"{placement}, {by}"))
+            for by in ("SMPI", "own simulator")
+            for placement in ("CMPI, block", "CMPI, random")
+            for of in (least, most)
+        ),
+        given("1"),
     ],
 }
