@@ -73,6 +73,7 @@ private:
   /// Whether a candidate is known by `fluid` to be good enough.
   [[nodiscard]] bool is_settled() const { return is_good_enough(best_fluid()); }
   void predict_first(Entrant& entrant);
+  void predict_too_large(Entrant& entrant) const;
   void predict_likeliest();
   void predict_fast();
   void predict_fluid();

@@ -41,6 +41,9 @@ void Passes::predict(Entrant& entrant, const simulator::SimulationOptions& simul
   const bool is_fast = simulation.fidelity == simulator::Fidelity::fast;
   std::optional<Time>& time = is_fast ? entrant.candidate.fast : entrant.candidate.fluid;
   time = found.time < Time::infinity() ? std::optional(found.time) : std::nullopt;
+  // What is given up takes longer than that, whatever its estimate says.
+  if (!time && entrant.candidate.estimate)
+    entrant.candidate.estimate = std::max(*entrant.candidate.estimate, simulation.give_up);
   entrant.is_guessed = found.is_guessed();
 }
 
@@ -74,8 +77,19 @@ Time Passes::best_fluid() const {
 }
 
 void Passes::predict_first(Entrant& entrant) {
-  if (!is_too_large(entrant, simulator::Fidelity::fluid))
+  if (is_too_large(entrant, simulator::Fidelity::fluid))
+    predict_too_large(entrant);
+  else
     predict(entrant, simulation(_options, _limits, simulator::Fidelity::fluid));
+}
+
+/// By `fast` what is too large for `fluid`, also where the pass of that name is left out, as for
+/// most rows of a table: among candidates that are simulated an estimate seems far too short.
+void Passes::predict_too_large(Entrant& entrant) const {
+  const simulator::SimulationOptions fast =
+      simulation(_options, _limits, simulator::Fidelity::fast);
+  if (!entrant.candidate.fast && !planner::is_too_large(_problem, entrant.skeleton, fast, _limits))
+    predict(entrant, fast);
 }
 
 /// Simulates by `fluid` the candidate that is to be the first, and that with the shortest estimate
@@ -156,11 +170,13 @@ void Passes::predict_fluid() {
   for (const std::size_t i : finalists()) {
     if (wave.entrants.empty() && is_settled()) break;
     const Candidate& candidate = _entrants[i].candidate;
-    if (candidate.fluid ||
-        (candidate.time() &&
-         _entrants[i].seconds() > _limits.preset.hopeless * wave.shortest.value()) ||
-        is_too_large(_entrants[i], simulator::Fidelity::fluid))
+    if (candidate.fluid || (candidate.time() && _entrants[i].seconds() > _limits.preset.hopeless *
+                                                                             wave.shortest.value()))
       continue;
+    if (is_too_large(_entrants[i], simulator::Fidelity::fluid)) {
+      predict_too_large(_entrants[i]);
+      continue;
+    }
     wave.entrants.push_back(&_entrants[i]);
     if (wave.entrants.size() == _limits.preset.wave)
       predict_wave(wave, simulator::Fidelity::fluid, _limits.preset.give_up);

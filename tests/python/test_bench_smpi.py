@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from bench import smpi
+from bench import networks, smpi
 from bench.page import Part
 from bench.smpi_programs import Program, build, programs
-from bench.smpi_run import Inputs, loopback, options, rules, selectors, thalweg
+from bench.smpi_run import Inputs, cloud, loopback, options, rules, selectors, thalweg
+from thalweg import planner, simulator
+from thalweg.algorithms import Problem
+from thalweg.collective import Collective, Kind
 from thalweg.network import even_network
 
 HOSTS, ON_EACH, LATENCY = 8, 5, 0.01
@@ -166,3 +169,19 @@ def test_programs_are_tried_with_as_many_ranks_as_they_can_have() -> None:
     most = {program.name: program.most_ranks for program in programs}
     assert most.pop("IS (NAS)") == 128
     assert set(most.values()) == {max(case.ranks for case in smpi.cases)}
+
+
+def test_rows_for_many_ranks_take_what_they_promise() -> None:
+    """A prediction from a sample of ranks once chose an allreduce eight times as long."""
+    net = cloud(networks.Draw(64), 64)
+    placement = [rank * 64 // 1024 for rank in range(1024)]
+    options = planner.Options(library="mpich")
+    table = planner.make_table(net, placement, [Kind.allreduce], options, 16)
+    for row in table.entries:
+        for found in row.times:
+            problem = Problem(
+                Collective(Kind.allreduce, 1024, 0, found.size), net, placement, "mpich"
+            )
+            took = simulator.simulate(problem, row.skeleton, simulator.Options()).time
+            assert found.plan_ns == pytest.approx(1e9 * took, rel=0.3)
+            assert found.plan_ns < found.native_ns
