@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -119,4 +120,5 @@ def _add_debian_names(library_folder: Path) -> None:
     for debian, usual in [("libmpich", "libmpi"), ("libmpichfort", "libmpifort")]:
         link, library = (library_folder / f"{name}.so.12" for name in (debian, usual))
         if library.exists() and not link.exists():
-            link.symlink_to(library.name)
+            with suppress(FileExistsError):  # another process may add it at the same time
+                link.symlink_to(library.name)

@@ -10,6 +10,10 @@
 
 namespace thalweg::planner {
 
+/// How many times as many messages the busiest rank of the best candidate must have for one that is
+/// predicted to take hardly longer to be chosen instead.
+constexpr double many_times = 2;
+
 /// A plan to race with the chosen one.
 struct SecondPlan {
   Choice choice;
@@ -48,6 +52,7 @@ private:
     /// Seconds of a single call times those of one in a row.
     [[nodiscard]] double product() const { return seconds() * in_a_row.value(); }
     [[nodiscard]] bool is(const Choice* choice) const;
+    [[nodiscard]] bool is_simulated() const { return candidate.fluid || candidate.fast; }
   };
 
   /// Entrants to be simulated at the same time.
@@ -78,6 +83,8 @@ private:
   void predict_fast();
   void predict_fluid();
   [[nodiscard]] std::size_t chosen() const;
+  [[nodiscard]] double busiest_messages(const Entrant& entrant) const;
+  [[nodiscard]] bool is_as_good_as_best(const Entrant& entrant) const;
   void confirm();
   void predict(Entrant& entrant, const simulator::SimulationOptions& simulation) const;
   [[nodiscard]] bool is_good_enough(Time time) const;
@@ -91,7 +98,7 @@ private:
   void predict_native();
   void find_bound();
   void choose();
-  void choose_against_native(std::size_t best);
+  void choose_against_native();
   void find_in_a_row(Entrant& entrant) const;
   [[nodiscard]] bool does_as_native(const Entrant& entrant) const;
   void choose_native(const std::string& why);
@@ -101,6 +108,7 @@ private:
   void verify();
   void explain();
   [[nodiscard]] std::string describe(const Entrant& best) const;
+  [[nodiscard]] std::string hardly_slower(const Entrant& best) const;
   [[nodiscard]] std::string in_a_row(const Entrant& entrant) const;
   [[nodiscard]] std::string nothing_to_plan() const;
 

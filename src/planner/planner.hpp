@@ -26,9 +26,10 @@
 /// - confirm: without guessing how long pipelines go on, the candidate to choose;
 /// - search: at effort `patient` only: local changes of the best of a few algorithms;
 /// - native: what the MPI library's own collective is predicted to take;
-/// - choose: the shortest predicted time if it is at most Native::to_beat(), else native; where
-/// ranks
-///   may run ahead, of those that don't lose more in a row of calls than they gain in a single one;
+/// - choose: the shortest predicted time, or of those within 2 % of it one whose busiest rank has
+/// at
+///   most half as many messages, if it is at most Native::to_beat(), else native; where ranks may
+///   run ahead, of those that don't lose more in a row of calls than they gain in a single one;
 /// - verify: replays a segment of the chosen schedule, unless it has so many messages or chunks
 ///   that they might not fit into memory, which Plan::reason says then.
 ///
@@ -141,7 +142,7 @@ struct PassTime {
 /// A plan and how it came about. Everything but `passes` is the same for the same input.
 struct Explanation {
   Plan plan;
-  std::vector<Candidate> candidates;                      ///< best first
+  std::vector<Candidate> candidates; ///< the chosen one, if it isn't native, then best first
   std::vector<simulator::SimulatedMessage> critical_path; ///< of the chosen plan, first to last
   std::vector<PassTime> passes;
 };

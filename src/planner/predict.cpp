@@ -10,8 +10,9 @@ namespace thalweg::planner {
 
 namespace {
 
-/// How close to the best one the preferred candidate must be.
-constexpr double preferred_margin = 1.02;
+/// How much longer than the best candidate one may be predicted to take that counts as equally
+/// good: predictions aren't more exact than that.
+constexpr double tie_margin = 1.02;
 /// How much farther from the best an algorithm's likeliest candidate may be than the others before
 /// it is given up.
 constexpr double first_margin = 2;
@@ -185,15 +186,43 @@ void Passes::predict_fluid() {
   sort();
 }
 
-/// Returns the place of the candidate to choose: the preferred one if it is hardly worse than the
-/// best.
+/// Returns the place of the candidate to choose among those that are as good as the best: the
+/// preferred one, or else the one whose busiest rank has the fewest messages if they are far fewer
+/// than the best one's. What a message costs a rank is what predictions miss most.
 std::size_t Passes::chosen() const {
-  for (std::size_t i = 0; i < _entrants.size(); ++i)
-    if (_entrants[i].is(_limits.preferred) &&
-        _entrants[i].seconds() <= preferred_margin * _entrants.front().seconds() &&
-        (_entrants[i].candidate.fluid || !_entrants.front().candidate.fluid))
-      return i;
-  return 0;
+  std::vector<std::pair<double, std::size_t>> ties; // of messages and place
+  for (std::size_t i = 0; i < _entrants.size(); ++i) {
+    if (!is_as_good_as_best(_entrants[i])) continue;
+    if (_entrants[i].is(_limits.preferred)) return i;
+    if (_entrants[i].is_simulated()) ties.emplace_back(0, i);
+  }
+  if (ties.size() < 2) return 0;
+  for (auto& [messages, i] : ties)
+    messages = busiest_messages(_entrants[i]);
+  const double of_best = ties.front().first;
+  const auto& [fewest, place] = std::ranges::min(ties);
+  return many_times * fewest <= of_best ? place : 0;
+}
+
+/// Whether a candidate is predicted to be hardly worse than the best one, and as exactly.
+bool Passes::is_as_good_as_best(const Entrant& entrant) const {
+  const Entrant& best = _entrants.front();
+  return entrant.seconds() <= tie_margin * best.seconds() &&
+         (entrant.candidate.fluid || !best.candidate.fluid);
+}
+
+/// Returns how many messages the busiest rank sends and receives, all segments together. Takes less
+/// time than to simulate them.
+double Passes::busiest_messages(const Entrant& entrant) const {
+  const Skeleton& skeleton = entrant.skeleton;
+  const schedule::Sink sink =
+      algorithms::emit(_problem.collective.kind, skeleton, collective::no_rank);
+  std::vector<int> messages(static_cast<std::size_t>(skeleton.ranks));
+  for (const schedule::Transfer& transfer : sink.transfers())
+    for (const collective::Rank rank : {transfer.from, transfer.to})
+      ++messages[static_cast<std::size_t>(rank)];
+  return static_cast<double>(std::ranges::max(messages)) *
+         skeleton.pipeline(_problem.collective.size).segments;
 }
 
 /// Simulates the chosen candidate by `fluid` without guessing, or guesses late, until it isn't

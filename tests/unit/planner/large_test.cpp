@@ -49,7 +49,7 @@ TEST_CASE("a schedule with too many messages isn't replayed, and the plan says s
 TEST_CASE("the segments of a long pipeline are alike: one is verified") {
   const Network net = network::even_network(60, Time(0.01), Rate(1e9));
   const Problem bcast = algorithms::make_problem(
-      {.kind = Kind::bcast, .ranks = 60, .size = 256'000'000'000}, net, one_each(60), "");
+      {.kind = Kind::bcast, .ranks = 60, .size = 4'096'000'000'000}, net, one_each(60), "");
   const Plan made = plan(bcast, only("pipelined-chain"));
   REQUIRE(simulator::simulated_messages(bcast, made.skeleton, {}) > 2'000'000);
   CHECK(!contains(made.reason, unverified));
