@@ -45,6 +45,7 @@ class Result:
     predicted: Mapping[str, float]
     chosen: str | None  # the variant that the plan stands for, where the choice is judged
     block: int  # bytes of the vector, or of one block
+    dilation: float
     measurement: Measurement
 
     def cell(self, name: str) -> Cell:
@@ -196,7 +197,9 @@ def result_of(part: Part) -> Result:
     measured.failed_launches = facts["failed_launches"]
     # What a library's own takes is on `native-prediction.md`.
     predicted = {name: time for name, time in facts["predicted"].items() if name != native}
-    return Result(part.labels, predicted, facts["chosen"], facts["block"], measured)
+    return Result(
+        part.labels, predicted, facts["chosen"], facts["block"], facts["dilation"], measured
+    )
 
 
 def errors(results: Sequence[Result]) -> Table:
@@ -205,7 +208,7 @@ def errors(results: Sequence[Result]) -> Table:
     table = Table(
         "Fluid prediction against measured median",
         ["scenario", "build", "collective", "bytes", "algorithm", "predicted", "measured",
-         "repetitions", "error", f"within {percent(most_error)}"],
+         "repetitions", "dilation", "error", f"within {percent(most_error)}"],
         notes=["Bytes: of the vector, or of all blocks together."],
     )  # fmt: skip
     for result in results:
@@ -217,7 +220,8 @@ def errors(results: Sequence[Result]) -> Table:
             summary = result.measurement.summary(cell)
             if summary is None:
                 reasons = [result.measurement.reasons(cell), *result.measurement.failed_launches]
-                table.add(*label, "invalid", 0, "; ".join(filter(None, reasons)), "")
+                why = "; ".join(filter(None, reasons))
+                table.add(*label, "invalid", 0, f"{result.dilation:g}", why, "")
                 continue
             error = predicted / summary.median - 1
             holds = abs(error) <= most_error
@@ -228,7 +232,7 @@ def errors(results: Sequence[Result]) -> Table:
                 tally.missed.append(" ".join(label[:-1]))
             table.add(
                 *label, seconds(summary.median), len(result.measurement.times(cell)),
-                f"{100 * error:+.0f} %", "yes" if holds else "no",
+                f"{result.dilation:g}", f"{100 * error:+.0f} %", "yes" if holds else "no",
             )  # fmt: skip
     table.notes += [tally.text() for tally in tallies.values() if tally.sizes]
     return table

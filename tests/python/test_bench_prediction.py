@@ -34,6 +34,7 @@ def part(size: int, predicted: dict[str, float], measured: dict[str, float], **m
     facts: dict[str, Any] = {
         "predicted": predicted, "chosen": None, "block": size // 16,
         "repetitions": dict.fromkeys([*predicted, *measured], 3), "failed_launches": [],
+        "dilation": 16.0,
     }  # fmt: skip
     labels = {"scenario": "even", "build": "mpich-4.0", "collective": "allgather", "size": size}
     made = Part(labels, facts | more, samples, "2026-11-29", "abc", "here")
