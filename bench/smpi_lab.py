@@ -40,8 +40,9 @@ subject = Subject(
 )  # fmt: skip
 scenario_names = ("cloud", "switches-2x16")
 library = "mpich-4.0"
-least_dilation = 8.0
-"""The least dilation with which what ranks and libraries compute, on one core, is small."""
+least_dilation = 16.0
+"""The least dilation with which what ranks and libraries compute, on one core, is small: native
+runs took up to 6 % longer at 8."""
 bar = 0.1  # that a simulated time may be off
 most_rounds = 2  # times the repetitions, if runs are invalid
 launch_seconds = 5.0

@@ -177,12 +177,13 @@ README: Claims = {
         most(column("adapt", "bar (2)", says="<= #")),
         those_with("MISSED", "met (2)", pages=("adapt",)),
     ],
-    "With Open MPI 4.1 on": [
+    "With Open MPI 4.1, the": [
         note("prediction", "# of # predictions at 1MB"),
         given("1"),
         note("prediction", "predictions at 1MB within #."),
         note("prediction", "# of # predictions at 64KB"),
         given("64"),
+        cell("prediction", "dilation", "64000"),
     ],
 }
 
