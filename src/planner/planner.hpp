@@ -26,10 +26,9 @@
 /// - confirm: without guessing how long pipelines go on, the candidate to choose;
 /// - search: at effort `patient` only: local changes of the best of a few algorithms;
 /// - native: what the MPI library's own collective is predicted to take;
-/// - choose: the shortest predicted time, or of those within 2 % of it one whose busiest rank has
-/// at
-///   most half as many messages, if it is at most Native::to_beat(), else native; where ranks may
-///   run ahead, of those that don't lose more in a row of calls than they gain in a single one;
+/// - choose: the shortest predicted time if it is at most Native::to_beat(), else native; of those
+///   within 2 % of it one whose busiest rank has at most half as many messages; where ranks may run
+///   ahead, of those that don't lose more in a row of calls than they gain in a single one;
 /// - verify: replays a segment of the chosen schedule, unless it has so many messages or chunks
 ///   that they might not fit into memory, which Plan::reason says then.
 ///

@@ -196,7 +196,7 @@ std::size_t Passes::chosen() const {
     if (_entrants[i].is(_limits.preferred)) return i;
     if (_entrants[i].is_simulated()) ties.emplace_back(0, i);
   }
-  if (ties.size() < 2) return 0;
+  if (ties.size() < 2 || ties.front().second > 0) return 0; // the best one's aren't counted
   for (auto& [messages, i] : ties)
     messages = busiest_messages(_entrants[i]);
   const double of_best = ties.front().first;
