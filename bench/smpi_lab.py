@@ -41,10 +41,10 @@ subject = Subject(
 scenario_names = ("cloud", "switches-2x16")
 library = "mpich-4.0"
 least_dilations = {"cloud": 16.0, "switches-2x16": 64.0}
-"""The least dilation with which what ranks and libraries compute, on one core, is
-small: native runs took up to 6 % longer at half of it on the first, and up to 1.6 times as long at a
-quarter of it on the second, whose network is faster and which has twice as many ranks. Other
-scenarios take the most of these."""
+"""The least dilation with which what ranks and libraries compute, on one core, is small: native
+runs took up to 6 % longer at half of it on the first, and up to 1.6 times as long at a quarter of
+it on the second, whose network is faster and which has twice as many ranks. Other scenarios take
+the most of these."""
 bar = 0.1  # that a simulated time may be off
 most_rounds = 2  # times the repetitions, if runs are invalid
 launch_seconds = 5.0
