@@ -175,9 +175,22 @@ Skeleton Algorithm::begin(const Problem& problem, const Parameters& parameters) 
   return skeleton;
 }
 
+namespace {
+
+/// Whether the MPI library ends each send before its data have left: all data fit into a message
+/// that is sent eagerly. Where messages cost nothing, they are sent as in the papers.
+bool ends_sends_early(const Problem& problem) {
+  const Size limit = problem.cost.eager_limit;
+  return limit != network::no_cost.eager_limit && problem.collective.total() <= limit;
+}
+
+} // namespace
+
+/// To send one message at a time takes sends that end when their data have left.
 Skeleton make_skeleton(const Algorithm& algorithm, const Problem& problem,
                        const Parameters& parameters) {
   Skeleton skeleton = algorithm.build(problem, parameters);
+  if (skeleton.window == 1 && ends_sends_early(problem)) skeleton.window = 0;
   if (parameters.window > 0) skeleton.window = parameters.window;
   return skeleton;
 }

@@ -89,7 +89,7 @@ Passes::Passes(const Problem& problem, const PlanOptions& options, const Limits&
     throw std::invalid_argument("algorithm " + options.force + " can't do a " +
                                 std::string(collective::to_text(problem.collective.kind)) + " of " +
                                 std::to_string(problem.collective.ranks) +
-                                " ranks: choose another with --force or THALWEG_FORCE, or none");
+                                " ranks: ask for another one, or for none");
   _problem.cache = limits.cache != nullptr ? limits.cache : &_cache;
   for (const std::string& name : options.disabled)
     if (std::ranges::find(passes_to_disable, name) == passes_to_disable.end())
@@ -226,20 +226,21 @@ std::optional<SecondPlan> Passes::second() const {
   return SecondPlan{{best->candidate.algorithm, best->candidate.parameters}, best->skeleton};
 }
 
-void Passes::choose(const Entrant& entrant) {
+/// Puts the candidate first, too.
+void Passes::choose(std::size_t place) {
+  const Entrant& entrant = _entrants[place];
   Plan& plan = _explanation.plan;
   plan.algorithm = entrant.candidate.algorithm;
   plan.parameters = entrant.candidate.parameters;
   plan.skeleton = entrant.skeleton;
   plan.predicted = entrant.candidate.time().value_or(Time(0));
+  if (is_near_tie(entrant)) plan.times_best = entrant.seconds() / _entrants.front().seconds();
   plan.reason = describe(entrant);
+  const auto first = _entrants.begin() + static_cast<std::ptrdiff_t>(place);
+  std::rotate(_entrants.begin(), first, first + 1);
 }
 
 void Passes::choose() {
-  if (!_entrants.empty()) {
-    const auto favourite = _entrants.begin() + static_cast<std::ptrdiff_t>(chosen());
-    std::rotate(_entrants.begin(), favourite, favourite + 1);
-  }
   const std::string nothing = nothing_to_plan();
   if (!nothing.empty()) {
     choose_native(nothing);
@@ -252,39 +253,51 @@ void Passes::choose() {
               "that needs it, and only these two know its size"
             : "no algorithm can do it");
   } else if (!_options.force.empty() || !is_enabled("native")) {
-    choose(_entrants.front());
+    choose(chosen());
   } else {
     choose_against_native();
   }
   explain();
 }
 
-/// Chooses the first candidate if it is faster than native. Where ranks may run ahead, calls in a
-/// row can be slower by it than by native; then the candidate with the least product of both times
-/// counts, or native.
+/// Chooses the favourite if it is faster than native. Where ranks may run ahead, calls in a row can
+/// be slower by it than by native; then the candidate with the least product of both times counts,
+/// or native.
 void Passes::choose_against_native() {
-  const auto is_faster = [&](const Entrant& entrant) {
-    return entrant.seconds() <= native().to_beat().value();
-  };
-  Entrant& favourite = _entrants.front();
-  if (!is_faster(favourite)) return choose_native(not_faster(favourite.candidate));
+  const std::size_t place = favourite();
+  Entrant& favourite = _entrants[place];
+  if (!is_faster_than_native(favourite)) return choose_native(not_faster(favourite.candidate));
   if (does_as_native(favourite))
     return choose_native(to_text(favourite.candidate) + " is what the library does");
   find_in_a_row(favourite);
-  if (favourite.in_a_row <= most_loss_in_a_row * native().in_a_row) return choose(favourite);
-  const Entrant* least = nullptr;
+  if (favourite.in_a_row <= most_loss_in_a_row * native().in_a_row) return choose(place);
+  std::optional<std::size_t> least;
   for (std::size_t i = 0; i < std::min(_entrants.size(), most_in_a_row); ++i) {
     Entrant& entrant = _entrants[i];
-    if (!is_faster(entrant)) break;
+    if (!is_faster_than_native(entrant)) break;
     if (does_as_native(entrant)) continue;
     find_in_a_row(entrant);
-    if (entrant.in_a_row > Time(0) && (least == nullptr || entrant.product() < least->product()))
-      least = &entrant;
+    if (entrant.in_a_row > Time(0) && (!least || entrant.product() < _entrants[*least].product()))
+      least = i;
   }
-  if (least != nullptr && least->product() <= native().time.value() * native().in_a_row.value())
+  if (least && _entrants[*least].product() <= native().time.value() * native().in_a_row.value())
     return choose(*least);
   choose_native(to_text(favourite.candidate) + " loses more" + in_a_row(favourite) +
                 " than it gains in a single one");
+}
+
+/// Returns the place of the candidate to choose, or of the best one if only that one wins against
+/// native: what is as good as the best takes up to 2 % longer, or is what the library does.
+std::size_t Passes::favourite() const {
+  const auto wins = [&](const Entrant& entrant) {
+    return is_faster_than_native(entrant) && !does_as_native(entrant);
+  };
+  const std::size_t place = chosen();
+  return wins(_entrants[place]) || !wins(_entrants.front()) ? place : 0;
+}
+
+bool Passes::is_faster_than_native(const Entrant& entrant) const {
+  return entrant.seconds() <= native().to_beat().value();
 }
 
 /// Whether a candidate is the library's own algorithm for all ranks, which wasn't measured to be
@@ -321,20 +334,20 @@ void Passes::choose_native(const std::string& why) {
   if (!native().algorithm.empty()) plan.reason += "; " + to_text(native());
 }
 
-std::string Passes::describe(const Entrant& best) const {
+std::string Passes::describe(const Entrant& entrant) const {
   const bounds::Bound& bound = _explanation.plan.bound;
-  std::string text = to_text(best.candidate);
+  std::string text = to_text(entrant.candidate);
   if (!_options.force.empty()) text += ", as asked for";
-  if (const auto time = best.candidate.time()) {
+  if (const auto time = entrant.candidate.time()) {
     text += ": predicted " + units::to_text(*time);
     if (bound.time.value() > 0)
       text += ", " + ratio(*time, bound.time) + "x of the bound " + units::to_text(bound.time) +
               " (" + bound.reason + ")";
   }
-  text += hardly_slower(best);
+  text += hardly_slower(entrant);
   if (is_enabled("native")) text += "; " + to_text(_explanation.plan.native);
-  if (best.in_a_row > Time(0)) text += ";" + in_a_row(best);
-  if (is_beyond_runtime(best))
+  if (entrant.in_a_row > Time(0)) text += ";" + in_a_row(entrant);
+  if (is_beyond_runtime(entrant))
     text += "; the runtime can't execute it, since only its two ends know the size of a block";
   else if (hides_sizes())
     text += "; blocks go straight, since only their two ends know their sizes";
@@ -342,15 +355,13 @@ std::string Passes::describe(const Entrant& best) const {
 }
 
 /// "; hardly slower than ring (1.9 ms), whose busiest rank has 12 times as many messages"
-std::string Passes::hardly_slower(const Entrant& best) const {
-  if (&best != &_entrants.front() || _entrants.size() < 2) return "";
-  const Entrant& faster = _entrants[1];
-  const bool is_as_exact = faster.candidate.fluid || !best.candidate.fluid;
-  if (!is_as_exact || !faster.candidate.time() || faster.seconds() >= best.seconds()) return "";
-  std::string text = "; hardly slower than " + to_text(faster.candidate) + " (" +
-                     units::to_text(*faster.candidate.time()) + ")";
-  if (!best.is_simulated() || !faster.is_simulated()) return text; // too many to be counted
-  const double times = busiest_messages(faster) / busiest_messages(best);
+std::string Passes::hardly_slower(const Entrant& entrant) const {
+  const Entrant& best = _entrants.front();
+  if (!is_near_tie(entrant)) return "";
+  std::string text = "; hardly slower than " + to_text(best.candidate) + " (" +
+                     units::to_text(*best.candidate.time()) + ")";
+  if (!entrant.is_simulated() || !best.is_simulated()) return text; // too many to be counted
+  const double times = busiest_messages(best) / busiest_messages(entrant);
   if (times >= many_times)
     text += ", whose busiest rank has " + std::to_string(std::lround(times)) +
             " times as many messages";

@@ -78,14 +78,17 @@ private:
   /// Whether a candidate is known by `fluid` to be good enough.
   [[nodiscard]] bool is_settled() const { return is_good_enough(best_fluid()); }
   void predict_first(Entrant& entrant);
-  void predict_too_large(Entrant& entrant) const;
+  void predict_too_large(Entrant& entrant, Time give_up) const;
   void predict_likeliest();
   void predict_fast();
   void predict_fluid();
   [[nodiscard]] std::size_t chosen() const;
   [[nodiscard]] double busiest_messages(const Entrant& entrant) const;
   [[nodiscard]] bool is_as_good_as_best(const Entrant& entrant) const;
+  [[nodiscard]] bool is_near_tie(const Entrant& entrant) const;
   void confirm();
+  [[nodiscard]] Entrant* unconfirmed(const simulator::SimulationOptions& simulation,
+                                     const Limits& limits);
   void predict(Entrant& entrant, const simulator::SimulationOptions& simulation) const;
   [[nodiscard]] bool is_good_enough(Time time) const;
   [[nodiscard]] std::vector<std::size_t> finalists();
@@ -99,16 +102,18 @@ private:
   void find_bound();
   void choose();
   void choose_against_native();
+  [[nodiscard]] std::size_t favourite() const;
+  [[nodiscard]] bool is_faster_than_native(const Entrant& entrant) const;
   void find_in_a_row(Entrant& entrant) const;
   [[nodiscard]] bool does_as_native(const Entrant& entrant) const;
   void choose_native(const std::string& why);
-  void choose(const Entrant& entrant);
+  void choose(std::size_t place);
   [[nodiscard]] Native& native() { return _explanation.plan.native; }
   [[nodiscard]] const Native& native() const { return _explanation.plan.native; }
   void verify();
   void explain();
-  [[nodiscard]] std::string describe(const Entrant& best) const;
-  [[nodiscard]] std::string hardly_slower(const Entrant& best) const;
+  [[nodiscard]] std::string describe(const Entrant& entrant) const;
+  [[nodiscard]] std::string hardly_slower(const Entrant& entrant) const;
   [[nodiscard]] std::string in_a_row(const Entrant& entrant) const;
   [[nodiscard]] std::string nothing_to_plan() const;
 

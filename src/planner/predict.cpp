@@ -22,6 +22,13 @@ constexpr double first_margin = 2;
 constexpr std::ptrdiff_t slow_start_finalists = 12;
 constexpr double slow_start_margin = 2;
 
+bool has_data(const schedule::Transfer& transfer, const schedule::Layout& layout) {
+  Size size = 0;
+  for (const schedule::Range& range : transfer.what)
+    layout.for_each_interval(0, range, [&](schedule::Interval part) { size += part.size(); });
+  return size > 0;
+}
+
 } // namespace
 
 void Passes::estimate() {
@@ -79,16 +86,16 @@ Time Passes::best_fluid() const {
 
 void Passes::predict_first(Entrant& entrant) {
   if (is_too_large(entrant, simulator::Fidelity::fluid))
-    predict_too_large(entrant);
+    predict_too_large(entrant, Time::infinity());
   else
     predict(entrant, simulation(_options, _limits, simulator::Fidelity::fluid));
 }
 
 /// By `fast` what is too large for `fluid`, also where the pass of that name is left out, as for
 /// most rows of a table: among candidates that are simulated an estimate seems far too short.
-void Passes::predict_too_large(Entrant& entrant) const {
-  const simulator::SimulationOptions fast =
-      simulation(_options, _limits, simulator::Fidelity::fast);
+void Passes::predict_too_large(Entrant& entrant, Time give_up) const {
+  simulator::SimulationOptions fast = simulation(_options, _limits, simulator::Fidelity::fast);
+  fast.give_up = give_up;
   if (!entrant.candidate.fast && !planner::is_too_large(_problem, entrant.skeleton, fast, _limits))
     predict(entrant, fast);
 }
@@ -175,7 +182,8 @@ void Passes::predict_fluid() {
                                                                              wave.shortest.value()))
       continue;
     if (is_too_large(_entrants[i], simulator::Fidelity::fluid)) {
-      predict_too_large(_entrants[i]);
+      predict_too_large(_entrants[i], wave.shortest * _limits.preset.give_up);
+      wave.shortest = std::min(wave.shortest, candidate.fast.value_or(wave.shortest));
       continue;
     }
     wave.entrants.push_back(&_entrants[i]);
@@ -211,41 +219,62 @@ bool Passes::is_as_good_as_best(const Entrant& entrant) const {
          (entrant.candidate.fluid || !best.candidate.fluid);
 }
 
-/// Returns how many messages the busiest rank sends and receives, all segments together. Takes less
-/// time than to simulate them.
+/// Whether a candidate is as good as the best one, and predicted to take longer.
+bool Passes::is_near_tie(const Entrant& entrant) const {
+  const Entrant& best = _entrants.front();
+  return best.candidate.time() && is_as_good_as_best(entrant) && best.seconds() < entrant.seconds();
+}
+
+/// Returns how many messages the busiest rank sends and receives, all segments together. Transfers
+/// without data aren't sent. Takes less time than to simulate them.
 double Passes::busiest_messages(const Entrant& entrant) const {
   const Skeleton& skeleton = entrant.skeleton;
   const schedule::Sink sink =
       algorithms::emit(_problem.collective.kind, skeleton, collective::no_rank);
+  const schedule::Layout layout =
+      schedule::Schedule(skeleton.chunks, {}, {}, skeleton.weights).layout(_problem.collective);
+  const bool may_be_empty = layout.total() > 0 && layout.may_have_empty_chunks();
   std::vector<int> messages(static_cast<std::size_t>(skeleton.ranks));
-  for (const schedule::Transfer& transfer : sink.transfers())
+  for (const schedule::Transfer& transfer : sink.transfers()) {
+    if (may_be_empty && !has_data(transfer, layout)) continue;
     for (const collective::Rank rank : {transfer.from, transfer.to})
       ++messages[static_cast<std::size_t>(rank)];
+  }
   return static_cast<double>(std::ranges::max(messages)) *
          skeleton.pipeline(_problem.collective.size).segments;
 }
 
-/// Simulates the chosen candidate by `fluid` without guessing, or guesses late, until it isn't
-/// another one then. If it seemed good enough and isn't, others may be.
+/// Simulates the candidate to choose, and the best one if that is another, by `fluid` without
+/// guessing, or guesses late, until these are the ones to choose then. If a candidate seemed good
+/// enough and isn't, others may be.
 void Passes::confirm() {
   Limits limits = _limits;
   limits.confirms = true;
   const simulator::SimulationOptions simulation =
       planner::simulation(_options, limits, simulator::Fidelity::fluid);
-  while (!_entrants.empty()) {
-    Entrant& entrant = _entrants[chosen()];
-    const bool is_known = entrant.candidate.fluid && !entrant.is_guessed;
-    if (is_known || entrant.is_confirmed ||
-        planner::is_too_large(_problem, entrant.skeleton, simulation, limits))
-      return;
+  while (Entrant* entrant = unconfirmed(simulation, limits)) {
     const bool seemed_settled = is_settled();
-    predict(entrant, simulation);
-    entrant.is_confirmed = true;
+    predict(*entrant, simulation);
+    entrant->is_confirmed = true;
     sort();
     if (!seemed_settled || is_settled()) continue;
     if (is_enabled("fast")) predict_fast();
     predict_fluid();
   }
+}
+
+/// Returns a candidate that may be chosen and isn't confirmed, but could be; null: there is none.
+Passes::Entrant* Passes::unconfirmed(const simulator::SimulationOptions& simulation,
+                                     const Limits& limits) {
+  if (_entrants.empty()) return nullptr;
+  for (const std::size_t place : {chosen(), std::size_t{0}}) {
+    Entrant& entrant = _entrants[place];
+    const bool is_known = entrant.candidate.fluid && !entrant.is_guessed;
+    if (!is_known && !entrant.is_confirmed &&
+        !planner::is_too_large(_problem, entrant.skeleton, simulation, limits))
+      return &entrant;
+  }
+  return nullptr;
 }
 
 /// Best first; those that a worse judge knows come after those that a better one knows. What is too

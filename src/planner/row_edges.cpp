@@ -42,9 +42,11 @@ Time RowPlanner::confirmed_time(const Plan& plan, Size size, Time give_up) const
   return judge(problem(size), plan.skeleton, _setting.options, limits, give_up);
 }
 
-/// Returns the time that another plan must be predicted to take at most to replace this one.
+/// Returns the time that another plan must be predicted to take at most to replace this one. What
+/// was chosen although another one was as good isn't replaced by that one at the next size.
 Time RowPlanner::to_beat(const Plan& plan, Size size, Time give_up) {
-  return is_native(plan) ? native(size).to_beat() : time(plan, size, give_up);
+  if (is_native(plan)) return native(size).to_beat();
+  return time(plan, size, give_up * plan.times_best) / plan.times_best;
 }
 
 /// Gives each class a neighbour's plan where that is faster, so that a larger message isn't
@@ -59,7 +61,8 @@ void RowPlanner::smooth() {
 
 void RowPlanner::take_if_faster(PlannedRow& own, const PlannedRow& other) const {
   if (is_native(other.plan) || own.plan.skeleton == other.plan.skeleton) return;
-  const Time limit = is_native(own.plan) ? own.plan.native.to_beat() : own.plan.predicted;
+  const Time limit =
+      is_native(own.plan) ? own.plan.native.to_beat() : own.plan.predicted / own.plan.times_best;
   const Size here = size(own.first_class);
   if (!(time(other.plan, here, limit * most_lead) < limit)) return;
   const Time found = confirmed_time(other.plan, here, limit);
@@ -70,6 +73,7 @@ void RowPlanner::take_if_faster(PlannedRow& own, const PlannedRow& other) const 
   own.plan.bound = std::move(bound);
   own.plan.native = std::move(native);
   own.plan.predicted = found;
+  own.plan.times_best = 1;
   own.second = other.second;
   own.times = {predicted_times(own.plan, here)};
 }

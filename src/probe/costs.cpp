@@ -112,7 +112,8 @@ Size search_limit(const Channel& channel, int peer, const EagerOrder& order) {
   }
   Size below = smallest_limit << eager_power;
   if (below >= largest_limit) return below;
-  for (Size above = 2 * below; above - below > below / 16;) {
+  // Round sizes lie just below usual limits: 64,000 bytes are sent eagerly where 64 KiB are.
+  for (Size above = 2 * below; above - below > below / 64;) {
     const Size middle = (below + above) / 2;
     (eager(middle) ? below : above) = middle;
   }

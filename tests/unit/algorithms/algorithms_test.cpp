@@ -168,6 +168,20 @@ TEST_CASE("one message at a time is for whole messages of some algorithms") {
   CHECK(window("site-scatter-allgather", Kind::bcast, 0) == 0);
 }
 
+TEST_CASE("one message at a time takes sends that end when their data have left") {
+  const Network network = two_sites();
+  Problem problem{
+      {.kind = Kind::gather, .ranks = 16, .size = 1000}, network, one_rank_per_host(16)};
+  const auto window = [&] { return make_skeleton(find("binomial"), problem, {}).window; };
+  CHECK(window() == 1); // nothing is known of the MPI library
+  problem.cost.eager_limit = 16'000;
+  CHECK(window() == 0); // whatever a message has
+  problem.cost.eager_limit = 15'999;
+  CHECK(window() == 1);
+  problem.cost.eager_limit = 16'000;
+  CHECK(make_skeleton(find("binomial"), problem, {.window = 1}).window == 1); // asked for
+}
+
 TEST_CASE("algorithms are found by their names") {
   std::vector<std::string_view> names;
   for (const Algorithm* algorithm : all()) {
