@@ -210,11 +210,9 @@ def compared(parts: Sequence[Part]) -> Table:
             "Native: MPICH's own collectives; in SMPI those that MPICH selects by size. Thalweg: "
             "one plan file for the lab and for SMPI, made for the scenario's own network, which "
             "SMPI simulates, too. So what differs is neither the probe's nor the plan's doing.",
-            "In SMPI a message costs either end 4 us and 0.1 ns per byte, one above MPICH's eager "
-            f"limit takes {latencies_of_handshake()} latencies instead of one, for the "
-            f"handshake, and {100 * smpi_model.payload:.1f} % of a rate is payload. Not in it: "
-            "TCP's slow start and losses, and that a connection's messages follow one another "
-            "without a pause: each is a flow of its own, which spends the latency anew.",
+            f"{smpi_model.in_words(smpi_model.payload)} Not in it: TCP's slow start and losses, "
+            "and that a connection's messages follow one another without a pause: each is a flow "
+            "of its own, which spends the latency anew.",
         ],
     )  # fmt: skip
     met = []
@@ -236,10 +234,6 @@ def compared(parts: Sequence[Part]) -> Table:
             f"{'met' if all(met) else 'MISSED'}."
         )
     return table
-
-
-def latencies_of_handshake() -> int:
-    return smpi_model.latencies_of_handshake
 
 
 def gains(parts: Sequence[Part]) -> Table:
