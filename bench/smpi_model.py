@@ -106,7 +106,7 @@ def without_smpi(folder: Path) -> Path:
 def seconds_of(said: str, what: str) -> float:
     """Returns the time that span.c printed. Raises ValueError if the program went wrong."""
     took = re.search(r"^span ([0-9.]+) s$", said, re.MULTILINE)
-    if "WRONG" in said or "UNSUCCESSFUL" in said or not took:
+    if smpi_run.is_wrong(said) or not took:
         raise ValueError(f"{what} printed {said.strip()[-300:]}")
     return float(took[1])
 
