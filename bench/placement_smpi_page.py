@@ -33,7 +33,9 @@ def contents(parts: Sequence[Part]) -> list[Table]:
             "that was run, else over thalweg. Promised: the same of the placements' costs, in "
             "which plans don't count.",
             "Collectives go by SMPI's imitation of Open MPI's rules. Messages up to "
-            f"{eager_limit} bytes don't wait for their receives.",
+            f"{eager_limit} bytes don't wait for their receives. A message costs its ends nothing, "
+            "and none waits for a handshake, neither here nor in the plans: this isn't the model "
+            "that [smpi-lab.md](smpi-lab.md) holds against the lab.",
             "Without lu, whose ranks send many short messages one after the other: in SMPI those "
             "from one host to another that are in transit at once share the pair's rate, and all "
             "arrive when the last one does, so that its stages take several times too long.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from bench import campaign, sources
 from bench.builds import Build
@@ -32,6 +33,8 @@ subject = Subject(
 most_seconds = 5.0  # un-dilated, of one cell's repetitions; at least one is made
 most_error = 0.20
 most_regret = 0.10
+of_file = "choice of file"
+"""The fact that a choice is the plan file's, which is what runs, and not a plan for one size."""
 times_bound = 5.0  # that an algorithm takes, as far as progress is concerned
 Asked = tuple[str, int]
 """A collective and a size."""
@@ -44,6 +47,7 @@ class Result:
     labels: Record
     predicted: Mapping[str, float]
     chosen: str | None  # the variant that the plan stands for, where the choice is judged
+    of_file: bool  # or else planned for just this size
     block: int  # bytes of the vector, or of one block
     dilation: float
     measurement: Measurement
@@ -120,7 +124,7 @@ def add(
     block = block_of(name, size, len(net.hosts))
     problem = problem_of(name, block, net, build.flavour)
     predicted = predictions(problem, build.flavour)
-    chosen = choice(problem, build.flavour) if size == small else None
+    chosen = choice(planned.plan, problem.collective) if size == small else None
     measured = Measurement()
     for repetitions, group in by_repetitions(predicted, chosen, settings.repetitions).items():
         cells = [Cell(name, block, 0, each) for each in group]
@@ -129,6 +133,7 @@ def add(
     facts = {
         "predicted": predicted,
         "chosen": chosen,
+        of_file: True,
         "block": block,
         "repetitions": {cell.variant: wanted for cell, wanted in measured.wanted.items()},
         "dilation": session.dilation,
@@ -153,10 +158,15 @@ def predictions(problem: Problem, library: str) -> dict[str, float]:
     return found
 
 
-def choice(problem: Problem, library: str) -> str:
-    """Returns what the planner chooses, in the same syntax."""
-    plan = planner.explain(problem, planner.Options(library=library)).plan
-    return variant(plan.algorithm, plan.parameters)
+def choice(file: Path, collective: Collective) -> str:
+    """Returns what a plan file has for a collective, in the same syntax, of which its rows keep the
+    segments and the window."""
+    (table,) = planner.from_bytes(file.read_bytes()).tables
+    row = table.find(collective.kind, collective.root, collective.size)
+    if row is None or row.native:
+        return native
+    plan = row.skeleton
+    return variant(plan.algorithm, Parameters(segment_size=plan.segment_size, window=plan.window))
 
 
 def by_repetitions(
@@ -198,8 +208,9 @@ def result_of(part: Part) -> Result:
     # What a library's own takes is on `native-prediction.md`.
     predicted = {name: time for name, time in facts["predicted"].items() if name != native}
     return Result(
-        part.labels, predicted, facts["chosen"], facts["block"], facts["dilation"], measured
-    )
+        part.labels, predicted, facts["chosen"], facts.get(of_file, False), facts["block"],
+        facts["dilation"], measured,
+    )  # fmt: skip
 
 
 def errors(results: Sequence[Result]) -> Table:
@@ -245,12 +256,12 @@ def regrets(results: Sequence[Result]) -> Table:
         ["scenario", "build", "collective", "chosen", "measured", "best measured", "measured ",
          "regret", f"at most {percent(most_regret)}"],
     )  # fmt: skip
-    for result in results:
-        if not result.chosen:
-            continue
+    judged = [result for result in results if result.chosen]
+    held = 0
+    for result in judged:
         of = result.measurement
         names = ("scenario", "build", "collective")
-        label = [*(str(result.labels[name]) for name in names), result.chosen]
+        label = [*(str(result.labels[name]) for name in names), str(result.chosen)]
         medians = {
             cell.variant: summary.median for cell in of.wanted if (summary := of.summary(cell))
         }
@@ -259,8 +270,18 @@ def regrets(results: Sequence[Result]) -> Table:
             continue
         best = min(medians, key=lambda name: medians[name])
         regret = medians[thalweg] / medians[best] - 1
+        held += regret <= most_regret
         table.add(
             *label, seconds(medians[thalweg]), best, seconds(medians[best]),
             percent(regret), "yes" if regret <= most_regret else "no",
         )  # fmt: skip
+    if judged:
+        table.notes.append(
+            f"{held} of {len(judged)} choices within {percent(most_regret)} of the best measured."
+        )
+    if not all(result.of_file for result in judged):
+        table.notes.append(
+            "Measured is what the plan file says; chosen, what the planner says of just this size. "
+            "A plan file has one plan for several sizes, so that the two may differ."
+        )
     return table

@@ -253,9 +253,9 @@ def times(value: float) -> str:
     return f"{value:.2f}x"
 
 
-def judged(holds: bool) -> str:
+def judged(holds: bool, *, in_part: bool = False) -> str:
     """How a verdict on a paper's statement ends."""
-    return "holds" if holds else "does not hold"
+    return "holds" if holds else "holds in part" if in_part else "does not hold"
 
 
 def percent(value: float) -> str:

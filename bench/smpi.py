@@ -7,6 +7,10 @@ SMPI's selectors have levels by hosts, and set them up in each communicator by a
 rank to each other, which no library needs. So there is a rival with MPICH's own rules: its
 algorithms are named, and its levels are those of `bench/levels.c`. What Thalweg leaves native goes
 by the same algorithms, without levels.
+
+The model is that of `script/bench smpi-lab`, which holds it against the lab, but for headers: plans
+are made for the rates that are simulated, and data get all of these. So do message costs count in
+both: plans are made with them, and SMPI has them.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bench import networks, report, sources
+from bench import families, networks, report, smpi_model, sources
 from bench.page import Page, Part
 from bench.report import Subject, console, seconds, times
 from bench.settings import Settings
@@ -28,7 +32,6 @@ from bench.smpi_run import (
     eager_limit,
     longest,
     most_planned,
-    options,
     rules,
     selectors,
     simulate,
@@ -41,8 +44,9 @@ subject = Subject(
     "smpi",
     "Whole programs, simulated by SMPI",
     (
-        *sources.planned, "src/runtime", "examples", "bench/smpi.py", "bench/smpi_programs.py",
-        "bench/smpi_run.py", "bench/levels.c", "bench/nas.py",
+        *sources.planned, "src/runtime", "examples", "bench/families.py", "bench/smpi.py",
+        "bench/smpi_model.py", "bench/smpi_programs.py", "bench/smpi_run.py", "bench/levels.c",
+        "bench/nas.py",
     ),
     ("network", "ranks", "program", "variant"),
     made="Simulated",
@@ -51,6 +55,7 @@ variants = (*selectors, rules, thalweg)
 even = 0.99  # times as fast as a rival, at least: not slower
 most_memory = 8e9  # bytes that a simulation should need at most
 most_selected = 64  # ranks for which SMPI's selectors choose
+usable = 1.0  # the part of rates that data get: all, as plans take it
 
 
 @dataclass(frozen=True)
@@ -118,7 +123,7 @@ class Setting:
 
     def simulate(self, program: Program, variant: str, built: dict[bool, Path]) -> Run:
         """Runs a program under smpirun."""
-        chosen = [*options, *self._inputs.native(program, variant)]
+        chosen = [*smpi_model.options(usable), *self._inputs.native(program, variant)]
         command = self._inputs.command(program, built[variant == thalweg], chosen)
         environment = self._inputs.environment(program, variant)
         found = simulate(command, environment, self._folder)
@@ -128,10 +133,12 @@ class Setting:
 
 
 def network_of(case: Case) -> Network:
-    """The network of a case, with what ranks of a host have between them."""
-    if case.network != "cloud-64":
-        return inputs.network(Path(case.network))
-    return cloud(networks.Draw(64), 64)
+    """The network of a case with message costs, and what ranks of a host have between them."""
+    if case.network == "cloud-64":
+        return cloud(networks.Draw(64), 64)
+    net = inputs.network(Path(case.network))
+    net.message_costs = {smpi_model.library: families.costs[smpi_model.library]}
+    return net
 
 
 def contents(parts: Sequence[Part]) -> list[report.Table]:
@@ -158,6 +165,9 @@ def contents(parts: Sequence[Part]) -> list[report.Table]:
             "hosts' leaders and within the hosts, as MPICH's do by default; their communicators "
             "cost a broadcast each. What Thalweg leaves native, and its MPI_Init, go by the same "
             "algorithms, but without levels.",
+            f"{smpi_model.in_words(usable)} Plans are made with these costs and rates. "
+            "[smpi-lab.md](smpi-lab.md) holds this model against the lab, at 16 and 32 ranks, with "
+            f"{smpi_model.payload_in_words(smpi_model.payload)}.",
             f"Messages up to MPICH's eager limit, {eager_limit} bytes, don't wait for their "
             "receives.",
             "IS is a program of others: the NAS Parallel Benchmarks' in C, class S, as Debian's "

@@ -11,13 +11,14 @@ times, without the lab, and writes nothing.
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import machine, smpi_model, sources
+from bench import machine, smpi_model, smpi_run, sources
 from bench.builds import Build
 from bench.page import Page, Part, Record, valid_runs
 from bench.progress import Progress
@@ -46,6 +47,7 @@ runs took up to 6 % longer at half of it on the first, and up to 1.6 times as lo
 it on the second, whose network is faster and which has twice as many ranks. Other scenarios take
 the most of these."""
 bar = 0.1  # that a simulated time may be off
+wrong_result = "wrong result"  # why a run is invalid
 most_rounds = 2  # times the repetitions, if runs are invalid
 launch_seconds = 5.0
 scratch = machine.repository / ".cache" / "bench"
@@ -150,7 +152,8 @@ def facts(session: Session, simulated: Mapping[str, Simulated]) -> Record:
 def in_turn(
     session: Session, build: Build, model: Model, words: Sequence[str], repetitions: int
 ) -> list[Record]:
-    """Runs a program natively and with the plan, until there are enough valid runs of both."""
+    """Runs a program natively and with the plan, until there are enough valid runs of both. A run
+    that fails is an invalid sample, without a time."""
     planned = Planned(model.plan, model.plan, 0.0, 0.0)
     environments: dict[str, dict[str, str]] = {
         smpi_model.native: {}, smpi_model.thalweg: with_thalweg(build, planned)
@@ -163,9 +166,9 @@ def in_turn(
             try:
                 found = sample(session, build, words, environment)
             except LaunchFailedError as failure:
-                console.print(f"[yellow]{variant}: {failure}[/yellow]")
-                continue
-            console.print(f"{variant}: {seconds(found['time'])}", *found["invalid"])
+                found = {"invalid": [str(failure)]}
+            took = seconds(found["time"]) if "time" in found else "no time"
+            console.print(f"{variant}: {took}", *found["invalid"])
             samples.append({"variant": variant, "round": turn, **found})
     return samples
 
@@ -173,10 +176,13 @@ def in_turn(
 def sample(
     session: Session, build: Build, words: Sequence[str], environment: Mapping[str, str]
 ) -> Record:
-    """One run: its un-dilated seconds, and what the lab says of it. Raises LaunchFailedError."""
+    """One run: its un-dilated seconds, and what the lab says of it; a wrong result has no time.
+    Raises LaunchFailedError."""
     before = counters.read(session.lab)
     said = session.run(build, words, environment)
     counted = counters.read(session.lab).since(before)
+    if smpi_run.is_wrong(said):
+        return {"invalid": [wrong_result]}
     try:
         time = seconds_of(said, words[0]) / session.dilation
     except ValueError as wrong:
@@ -210,26 +216,16 @@ def compared(parts: Sequence[Part]) -> Table:
             "Native: MPICH's own collectives; in SMPI those that MPICH selects by size. Thalweg: "
             "one plan file for the lab and for SMPI, made for the scenario's own network, which "
             "SMPI simulates, too. So what differs is neither the probe's nor the plan's doing.",
-            "In SMPI a message costs either end 4 us and 0.1 ns per byte, one above MPICH's eager "
-            f"limit takes {latencies_of_handshake()} latencies instead of one, for the "
-            f"handshake, and {100 * smpi_model.payload:.1f} % of a rate is payload. Not in it: "
-            "TCP's slow start and losses, and that a connection's messages follow one another "
-            "without a pause: each is a flow of its own, which spends the latency anew.",
+            f"{smpi_model.in_words(smpi_model.payload)} Not in it: TCP's slow start and losses, "
+            "and that a connection's messages follow one another without a pause: each is a flow "
+            "of its own, which spends the latency anew.",
         ],
     )  # fmt: skip
     met = []
-    for part in parts:
-        for variant in variants:
-            found = valid(part.samples, variant)
-            if not found:
-                continue
-            median, simulated = statistics.median(found), part.facts["simulated"][variant]
-            met.append(abs(simulated / median - 1) <= bar)
-            table.add(
-                *place(part), title(variant), seconds(median), seconds(min(found)),
-                seconds(max(found)), seconds(simulated), times(simulated / median),
-                "yes" if met[-1] else "MISSED", len(found),
-            )  # fmt: skip
+    for part, variant in itertools.product(parts, variants):
+        cells, holds = held(part, variant)
+        table.add(*place(part), title(variant), *cells)
+        met.append(holds)
     if met:
         table.notes.append(
             f"Within {percent(bar)} of the lab: {sum(met)} of {len(met)} (wanted: all): "
@@ -238,8 +234,24 @@ def compared(parts: Sequence[Part]) -> Table:
     return table
 
 
-def latencies_of_handshake() -> int:
-    return smpi_model.latencies_of_handshake
+def held(part: Part, variant: str) -> tuple[list[str], bool]:
+    """Holds the simulated time against the lab's: the cells of a row, and whether it is within the
+    bar. A variant without a valid run isn't, nor is one that ever computed a wrong result."""
+    found, simulated = valid(part.samples, variant), part.facts["simulated"][variant]
+    wrong = any(
+        each["variant"] == variant and wrong_result in each["invalid"] for each in part.samples
+    )
+    if not found:
+        why = wrong_result if wrong else "no valid run"
+        return ["-", "-", "-", seconds(simulated), "-", f"MISSED: {why}", "0"], False
+    median = statistics.median(found)
+    holds = not wrong and abs(simulated / median - 1) <= bar
+    missed = f"MISSED: {wrong_result}" if wrong else "MISSED"
+    times_of_lab = map(seconds, (median, min(found), max(found)))
+    return [
+        *times_of_lab, seconds(simulated), times(simulated / median), "yes" if holds else missed,
+        str(len(found)),
+    ], holds  # fmt: skip
 
 
 def gains(parts: Sequence[Part]) -> Table:
@@ -253,21 +265,24 @@ def gains(parts: Sequence[Part]) -> Table:
             "SMPI's run measures it on this machine, over the native time on the lab: as if they "
             "computed one after the other, since they share a core. It takes no simulated time.",
             "Late frames: the median share of frames that left the lab's switch more than 5 % of "
-            "their latency late. Runs are invalid by the lab's usual rules.",
+            "their latency late. Runs are invalid by the lab's usual rules, or if they fail or "
+            "compute a wrong result.",
         ],
     )  # fmt: skip
     for part in parts:
         theirs, ours = (valid(part.samples, variant) for variant in variants)
-        if not theirs or not ours:
-            continue
         simulated, dilation = part.facts["simulated"], part.facts["dilation"]
+        ends = [f"{dilation:g}", sum(bool(each["invalid"]) for each in part.samples)]
+        if not theirs or not ours:
+            table.add(*place(part), *["-"] * 4, *ends)
+            continue
         whole = statistics.median(theirs)
         late = statistics.median(each["late"] for each in part.samples if not each["invalid"])
         table.add(
             *place(part), times(whole / statistics.median(ours)),
             times(simulated[smpi_model.native] / simulated[smpi_model.thalweg]),
             f"{100 * part.facts['computing'] / dilation / whole:.1f} %", f"{100 * late:.1f} %",
-            f"{dilation:g}", sum(bool(each["invalid"]) for each in part.samples),
+            *ends,
         )  # fmt: skip
     return table
 

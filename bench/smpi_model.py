@@ -1,8 +1,8 @@
 """Programs built for MPICH and for SMPI alike, and SMPI's model of the lab that runs a scenario.
 
-Beyond the model of `script/bench smpi` it has what is known of the lab with MPICH: a message costs
-its ends some time, one above the eager limit first waits for a handshake, which takes two more
-latencies, and a rate is that of Ethernet frames, of which payload is a part.
+Beyond the network it has what is known of the lab with MPICH: a message costs its ends some time,
+one above the eager limit first waits for a handshake, which takes two more latencies, and a rate is
+that of Ethernet frames, of which payload is a part.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def without_smpi(folder: Path) -> Path:
 def seconds_of(said: str, what: str) -> float:
     """Returns the time that span.c printed. Raises ValueError if the program went wrong."""
     took = re.search(r"^span ([0-9.]+) s$", said, re.MULTILINE)
-    if "WRONG" in said or "UNSUCCESSFUL" in said or not took:
+    if smpi_run.is_wrong(said) or not took:
         raise ValueError(f"{what} printed {said.strip()[-300:]}")
     return float(took[1])
 
@@ -151,8 +151,8 @@ class Model:
 
 
 def options(usable: float = payload) -> list[str]:
-    """Returns SMPI's options: those of `script/bench smpi`, and what is known of the lab; `usable`
-    is the part of a network's rates that data get."""
+    """Returns SMPI's options: those of the bare network, and what is known of the lab; `usable` is
+    the part of a network's rates that data get."""
     costs = families.costs[library]
     ours = ("network/model", "network/latency-factor", "network/bandwidth-factor")
     usual = [each for each in smpi_run.options if not each.removeprefix("--cfg=").startswith(ours)]
@@ -162,3 +162,18 @@ def options(usable: float = payload) -> list[str]:
         f"--cfg=smpi/lat-factor:0:1;{costs.eager_limit + 1}:{latencies_of_handshake}",
         f"--cfg=smpi/os:{send}", f"--cfg=smpi/ois:{send}", f"--cfg=smpi/or:{receive}",
     ]  # fmt: skip
+
+
+def in_words(usable: float) -> str:
+    """Says what options() add to the network."""
+    costs = families.costs[library]
+    return (
+        f"In SMPI a message costs either end {1e6 * costs.send:g} us and "
+        f"{1e9 * costs.per_byte:g} ns per byte, one above MPICH's eager limit takes "
+        f"{latencies_of_handshake} latencies instead of one, for the handshake, and "
+        f"{payload_in_words(usable)}."
+    )
+
+
+def payload_in_words(usable: float) -> str:
+    return f"{100 * usable:.3g} % of a rate is payload"

@@ -179,9 +179,14 @@ def simulate(
         process.returncode = os.waitstatus_to_exitcode(status)
     wall = time.monotonic() - begin
     said = log.read_text()
-    if "WRONG" in said or "UNSUCCESSFUL" in said:
+    if is_wrong(said):
         raise UserError(f"{' '.join(command)} computed a wrong result:\n{said[-2000:]}")
     found = re.search(r"Simulated time: ([0-9.e+-]+) seconds", said)
     if process.returncode not in (0, 124) or (not found and process.returncode == 0):
         raise UserError(f"{' '.join(command)} failed:\n{said[-2000:]}")
     return Simulation(float(found[1]) if found else None, wall, usage.ru_maxrss * 1024, said)
+
+
+def is_wrong(said: str) -> bool:
+    """Whether a program printed that it computed a wrong result."""
+    return "WRONG" in said or "UNSUCCESSFUL" in said

@@ -68,6 +68,20 @@ def test_two_days_of_a_small_cloud(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [row[0] for row in table.rows] == ["wavefront"]
 
 
+def test_gains_that_stay_are_told_from_those_that_vary() -> None:
+    def two_hours(pattern: str, later: float) -> list[Case]:
+        names = ("thalweg", "thalweg, kept", "scotch", "scotch, kept")
+        costs = [dict.fromkeys(names, cost) | {cloudmap.baseline: 2.0} for cost in (1.0, later)]
+        return [Case(pattern, 0, hour, each) for hour, each in enumerate(costs)]
+
+    stays, varies = two_hours("wavefront", 1.05), two_hours("butterfly", 0.8)
+    note = cloudmap.over_time([*stays, *varies]).notes[-1]
+    assert "at most 1.25x anew (butterfly) and 1.25x kept (butterfly)" in note
+    assert note.endswith("for 1 of 2 patterns: holds in part.")
+    assert cloudmap.over_time(stays).notes[-1].endswith("for 1 of 1 patterns: holds.")
+    assert cloudmap.over_time(varies).notes[-1].endswith(": does not hold.")
+
+
 def test_larger_inputs_have_more_bytes_and_faster_instances_faster_links() -> None:
     small, large = (
         cloudmap.program(replace(cloudmap.two_days, bytes=size), "wavefront", 1)

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from bench.page import Page, Part
 from bench.placement import Size
 from bench.placement_cases import matrix, network, patterns
 from bench.placement_optimum import all_placements, costs_of, optimum
-from bench.placement_page import Case, contents
+from bench.placement_page import Case, compared, contents
 from bench.placement_programs import Kernel
 from bench.settings import Settings
 from thalweg import mapping
@@ -93,12 +94,34 @@ def test_halves_of_the_mapping_are_judged_and_drawn() -> None:
     parts = [Part({"ranks": 64, "hosts": 8}, {}, [asdict(case)], "", "")]
     notes = " ".join(note for each in tables(parts) for note in each.notes)
     assert "grouping alone costs 0.30x of a random placement, placing groups alone 0.60x" in notes
-    assert "both 0.10x: holds." in notes and "Here to 0.10x and 0.10x of a random" in notes
+    assert "both 0.10x. So the better half saves 70 %, both 90 %" in notes
+    assert "(much less: at most 50 % of that): holds as to the order, not as to how much." in notes
+    assert "have 0.10x of a random placement's bytes between hosts and 0.10x of its" in notes
     drawn = [each.svg for each in contents(parts) if isinstance(each, report.Figure)]
     assert len(drawn) == 1 and "Figure 15: CommTime" in drawn[0]
-    worse = asdict(case) | {"costs": costs | {"inter-only": 0.5}}
-    parts = [Part({"ranks": 64, "hosts": 8}, {}, [worse], "", "")]
-    assert "both 0.10x: does not hold." in " ".join(n for each in tables(parts) for n in each.notes)
+    for half, verdict in ((0.5, "does not hold"), (6.0, "holds")):
+        other = asdict(case) | {"costs": costs | {"inter-only": half, "intra-only": 7.0}}
+        (note,) = notes_on("Figure 13", other)
+        assert note.endswith(f": {verdict}.")
+
+
+def notes_on(figure: str, case: dict[str, Any]) -> list[str]:
+    parts = [Part({"ranks": 64, "hosts": 8}, {}, [case], "", "")]
+    return [note for each in tables(parts) for note in each.notes if note.startswith(figure)]
+
+
+def test_figure_15_is_a_correlation() -> None:
+    costs = dict.fromkeys(["thalweg", *compared], 1.0)
+    between = {"thalweg": 1.0, "scotch": 2.0, "block": 3.0, "random": 4.0}
+    for last, ends in ((6.0, "1.00 over 3 placements"), (1.0, "-1.00 over 3 placements")):
+        step = (last - 2.0) / 4 if last > 2 else -0.5
+        comm_time = {"random": 4.0} | {
+            each: 2.0 + step * (between[each] - 1) for each in ("thalweg", "scotch", "block")
+        }
+        case = Case(64, 8, "random", "uneven-8-1", 1e-3, costs, between, comm_time)
+        (note,) = notes_on("Figure 15", asdict(case))
+        verdict = "holds" if step > 0 else "does not hold"
+        assert f"Here its coefficient is {ends}" in note and note.endswith(f": {verdict}.")
 
 
 def test_each_recorded_size_is_one_of_the_drawn_ones() -> None:

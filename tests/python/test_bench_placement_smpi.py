@@ -39,6 +39,7 @@ def test_the_page_says_what_is_gained_and_lost_by_size() -> None:
     assert [row[column] for row in table.rows] == ["2.00x", "2.00x", "0.80x"]
     assert [row[column + 1] for row in table.rows] == ["1.50x"] * 3
     notes = " ".join(table.notes)
+    assert "this isn't the model that [smpi-lab.md](smpi-lab.md) holds against the lab" in notes
     assert "64 ranks on 8 hosts, geometric means: gain 2.00x" in notes
     assert "2 of 2 programs gain 1.5x or more" in notes
     assert "in 1 of 3 rows: cg 96 on uneven-pairs in the morning, 32 hosts, 0.80x." in notes

@@ -1,10 +1,25 @@
 """What the page of predictions counts."""
 
+from pathlib import Path
 from typing import Any
 
 from bench.page import Part, read_parts, write_parts
-from bench.prediction import Tally, by_repetitions, contents, most_seconds, small
+from bench.prediction import (
+    Tally,
+    by_repetitions,
+    choice,
+    contents,
+    most_seconds,
+    of_file,
+    problem_of,
+    small,
+)
 from bench.samples import native, thalweg
+from thalweg import plans
+from thalweg.algorithms import Parameters, find
+from thalweg.collective import Collective, Kind
+from thalweg.network import even_network
+from thalweg.planner import Entry, Table
 
 
 def test_the_count_names_the_sizes_that_it_is_of() -> None:
@@ -62,3 +77,26 @@ def test_the_choice_is_held_against_all_that_was_measured() -> None:
     measured = {"ring": 1.0, native: 2.0, thalweg: 1.25}
     _, regrets = contents([part(small, {"ring": 1.0}, measured, chosen="chain")])
     assert regrets.rows[0][3:] == ["chain", "1.25 s", "ring", "1.00 s", "25 %", "no"]
+    assert regrets.notes[0] == "0 of 1 choices within 10 % of the best measured."
+    assert "what the planner says of just this size" in regrets.notes[1]
+
+
+def test_choices_are_counted_those_without_a_valid_run_as_not_held() -> None:
+    good = {"ring": 1.0, native: 2.0, thalweg: 1.05}
+    facts = {"chosen": "chain", of_file: True}
+    parts = [part(small, {"ring": 1.0}, measured, **facts) for measured in (good, {"ring": 1.0})]
+    _, regrets = contents(parts)
+    assert regrets.notes == ["1 of 2 choices within 10 % of the best measured."]
+
+
+def test_the_choice_is_the_row_of_the_plan_file(tmp_path: Path) -> None:
+    """The file has a chain from 1 byte on, and no plan for reduces."""
+    net = even_network(4, 1e-3, 1e8)
+    bcast = Collective(Kind.bcast, 4, 0, small)
+    chain = find("pipelined-chain").build(
+        problem_of("bcast", small, net, ""), Parameters(segment_size=4096)
+    )
+    file = tmp_path / "plan.bin"
+    plans.write_table(file, net, "", Table(range(4), [Entry(Kind.bcast, chain, 1, small)]))
+    assert choice(file, bcast).startswith("pipelined-chain:segment_size=4KiB")
+    assert choice(file, Collective(Kind.reduce, 4, 0, small)) == native

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from bench import networks, smpi
+from bench import networks, smpi, smpi_model
 from bench.page import Part
 from bench.smpi_programs import Program, build, programs
-from bench.smpi_run import Inputs, cloud, loopback, options, rules, selectors, thalweg
-from thalweg import planner, simulator
+from bench.smpi_run import Inputs, Simulation, cloud, loopback, options, rules, selectors, thalweg
+from thalweg import planner, plans, simulator
 from thalweg.algorithms import Problem
 from thalweg.collective import Collective, Kind
 from thalweg.network import even_network
@@ -162,7 +162,27 @@ def test_the_page_counts_where_thalweg_is_slower() -> None:
     assert "Thalweg is slower than a rival in 1 of 3 rows (more than 1 %)." in table.notes
     assert table.rows[-1][-3:-1] == ["too long", "1.00 s"]
     assert any("3-D stencil 0, IS (NAS) 256; IS of class S refuses" in note for note in table.notes)
+    assert any("4 us and 0.1 ns per byte" in note and "100 %" in note for note in table.notes)
     assert costs.notes[-1] == "0 of the 7 simulations that came to their end need more than 8 GB."
+
+
+def test_plans_are_made_with_the_costs_that_are_simulated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for case in smpi.cases:
+        net = smpi.network_of(case)
+        costs = net.message_costs[plans.known_library(net, None, case.network)]
+        assert f"--cfg=smpi/os:0:{costs.send}:{costs.per_byte}" in smpi_model.options()
+    asked: list[str] = []
+
+    def simulate(command: list[str], _environment: object, _folder: Path) -> Simulation:
+        asked.extend(command)
+        return Simulation(1.0, 1.0, 1, "")
+
+    monkeypatch.setattr(smpi, "simulate", simulate)
+    monkeypatch.setattr(Inputs, "make_plan", lambda _inputs, _library: 0.0)
+    smpi.Setting(smpi.cases[0], tmp_path).simulate(programs[0], rules, {False: tmp_path / "cg"})
+    assert set(smpi_model.options(usable=1.0)) <= set(asked)
 
 
 def test_programs_are_tried_with_as_many_ranks_as_they_can_have() -> None:

@@ -1,5 +1,6 @@
 """The page of programs on the lab and simulated, and how programs are built for both."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +53,20 @@ def test_invalid_runs_are_left_out_and_counted() -> None:
     assert "1 of 1" not in compared.notes[-1] and compared.notes[-1].endswith(": met.")
 
 
-def test_a_page_without_valid_runs_has_no_rows() -> None:
-    compared, gains = smpi_lab.contents([part("cg", {"native": []}, {"native": 1, "thalweg": 1})])
-    assert not compared.rows and not gains.rows
+def test_what_has_no_valid_run_has_a_row_and_is_missed() -> None:
+    made = part("cg", {"native": [1.0], "thalweg": [1.0]}, {"native": 1.0, "thalweg": 1.0})
+    made.samples[1]["invalid"].append("late")
+    compared, gains = smpi_lab.contents([made])
+    assert [row["within 10 %"] for row in rows(compared)] == ["yes", "MISSED: no valid run"]
+    assert compared.notes[-1] == "Within 10 % of the lab: 1 of 2 (wanted: all): MISSED."
+    assert rows(gains)[0]["gain, lab"] == "-" and rows(gains)[0]["invalid runs"] == "1"
+
+
+def test_a_wrong_result_is_missed_whatever_other_runs_took() -> None:
+    made = part("cg", {"native": [1.0], "thalweg": [1.0]}, {"native": 1.0, "thalweg": 1.0})
+    wrong = {"variant": "thalweg", "round": 1, "invalid": [smpi_lab.wrong_result]}
+    compared, _ = smpi_lab.contents([replace(made, samples=[*made.samples, wrong])])
+    assert [row["within 10 %"] for row in rows(compared)] == ["yes", "MISSED: wrong result"]
 
 
 def test_the_time_is_what_the_program_printed_unless_it_is_wrong() -> None:
@@ -124,7 +136,9 @@ def test_runs_take_turns_until_there_are_enough(monkeypatch: pytest.MonkeyPatch)
     model: Any = FakeModel()
     found = smpi_lab.in_turn(session, BUILD, model, ["cg"], 2)
     assert len(smpi_lab.valid(found, "native")) >= 2 <= len(smpi_lab.valid(found, "thalweg"))
-    assert [each["time"] for each in found] == [1.0] * len(found)
+    ended = [each for each in found if not each["invalid"]]
+    assert [each["time"] for each in ended] == [1.0] * len(ended)
+    assert found[2]["invalid"] == ["cg ended with status 1"] and "time" not in found[2]
     assert [bool(each) for each in session.environments[:4]] == [False, True, False, True]
     assert session.environments[1]["THALWEG_PLAN"] == "plan.bin"
 
@@ -139,3 +153,13 @@ def test_runs_that_stay_invalid_end(monkeypatch: pytest.MonkeyPatch) -> None:
     found = smpi_lab.in_turn(session, BUILD, model, ["cg"], 3)
     assert not smpi_lab.valid(found, "native") and len(session.environments) == 2 * 2 * 3
     assert "the switch was busy" in found[0]["invalid"][0]
+
+
+@pytest.mark.parametrize("said", ["span 8.0 s\nWRONG\n", "Verification = UNSUCCESSFUL\n"])
+def test_a_wrong_result_is_a_sample(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setattr(counters, "read", lambda _lab: counted())
+    monkeypatch.setattr(FakeSession, "run", lambda *_: said)
+    session: Any = FakeSession()
+    model: Any = FakeModel()
+    found = smpi_lab.in_turn(session, BUILD, model, ["cg"], 1)
+    assert [each["invalid"] for each in found] == [[smpi_lab.wrong_result]] * 4
