@@ -128,7 +128,10 @@ README: Claims = {
         given("2"),
         all_of(*cells("nbody", "faster", "cloud", BUILDS)),
         given("1"),
-        *(of(column("nbody", "probing pays after", says="# steps")) for of in (least, most)),
+        *(
+            cell("nbody", "probing pays after", scenario, "openmpi-4.1", says="# steps")
+            for scenario in ("two-sites", "cloud")
+        ),
         *map(negative, cells("breakdown", "saved, with overheads", ["CG", "N-body"])),
     ],
     "`script/bench placement` places": PLACEMENTS,
@@ -137,6 +140,8 @@ README: Claims = {
         note("choice", "Within # of the best candidate"),
         note("choice", "of the best candidate in # of # cells"),
         note("choice", "cells; the bar, # of them"),
+        given("64", "16"),
+        note("prediction", "# of # choices within"),
         *(of(column("startup", "added", "hosts never seen")) for of in (least, most)),
         all_of(column("startup", "bar", "hosts never seen", says="<= #")),
         *(of(*(column("startup", "added", each) for each in KNOWN)) for of in (least, most)),

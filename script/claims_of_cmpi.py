@@ -232,6 +232,6 @@ CMPI: Claims = {
             for placement in ("CMPI, block", "CMPI, random")
             for of in (least, most)
         ),
-        given("1"),
+        given("1", "512", "128"),
     ],
 }

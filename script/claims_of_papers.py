@@ -50,6 +50,12 @@ def of_table_1(page: str, algorithms: list[str], *labels: str) -> list[Source]:
     return [column(page, "found / Table 1", f"algorithm={each}", *labels) for each in algorithms]
 
 
+def slower_than_eight(collective: str, n: int) -> Source:
+    """In how many sizes n senders are slower than eight, and how many sizes there are."""
+    statement = f"n = {n} is slower than n = 8"
+    return cell("wan", "found", "wan-2x16", collective, statement, says="slower in # of # sizes")
+
+
 def one_over_simple(statement: str) -> Source:
     """How many times as fast a single sender is as far-first or two-tier."""
     return cell("wan", "found", "wan-2x16", statement, says="# as fast")
@@ -66,7 +72,10 @@ MATSUDA: Claims = {
         *over_nearest("wan", "wan-2x16"),
         given("8"),
         cell("wan", "best n", "wan-2x16"),
-        given("1"),
+        given("10", "16", "8"),
+        slower_than_eight("allreduce", 10),
+        slower_than_eight("bcast", 10),
+        given("12", "1"),
         one_over_simple("n = 1 is like far-first"),
         one_over_simple("n = 1 is faster than two-tier"),
         given("2", "8"),
