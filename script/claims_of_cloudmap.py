@@ -204,6 +204,8 @@ CLOUDMAP: Claims = {
     "Figure 4": [
         kinds("cloudmap", "pattern"),
         *(note("cloudmap", f"{each} #") for each in UNEVEN),
+        note("cloudmap", "bt 32 #"),
+        note("cloudmap", "ft 64 #"),
     ],
     "Figure 6": [
         given("64", "8"),
