@@ -27,7 +27,12 @@ Mpi = Annotated[
 ]
 Library = Annotated[
     Literal["openmpi", "mpich"] | None,
-    typer.Option("--mpi", help="Plan for this MPI library; default: the file's first by name."),
+    typer.Option(
+        "--mpi",
+        help="Plan for this MPI library; default: the file's first by name. Where a file has none, "
+        "as a scenario's, native is predicted by whichever library's rules are fastest at each "
+        "size.",
+    ),
 ]
 Ranks = Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="How many ranks.")]
 Size = Annotated[
