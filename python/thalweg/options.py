@@ -1,5 +1,6 @@
 """Arguments and options that several commands take."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -146,6 +147,13 @@ RunFolder = Annotated[
 RunNetwork = Annotated[
     Path | None, typer.Option("--network", help="The network that the run was planned for.")
 ]
+
+
+def refuse(options: Mapping[str, object], why: str) -> None:
+    """Raises UserError, which ends with why, if one of the options is given."""
+    for name, value in options.items():
+        if value:
+            raise UserError(f"{name} {why}")
 
 
 def said_once(argument: str | None, option: str | None, name: str) -> str | None:

@@ -136,9 +136,10 @@ def command(
     if output:
         if output.suffix in (".svg", ".png"):
             raise UserError(f"{output}: -o writes the host of each rank; --picture draws")
-        check_output(output, f"placement {output}")
+        check_output(output, f"placement {output}", inputs=read)
     if drawn:
         picture.check_name(drawn)
+        check_output(drawn, f"picture {drawn}", inputs=read)
     found = matrices.read(program, ranks or 0)
     if ranks is not None and ranks != found.matrix.ranks:
         raise UserError(

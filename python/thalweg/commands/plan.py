@@ -23,6 +23,8 @@ from thalweg.collective import Kind, is_rooted, parse_kind
 from thalweg.errors import UserError
 from thalweg.explain import asked_json, plan_json, remarks
 from thalweg.files import check_output
+from thalweg.hosts import file_of
+from thalweg.operations import Operation
 from thalweg.options import (
     Budget,
     CollectiveOption,
@@ -119,7 +121,7 @@ def command(
         net, ranks, hosts, mpi, search(effort, seed, budget), remember=not no_wisdom
     )
     outputs = Outputs(output, draw, export, write_tree)
-    outputs.check()
+    outputs.check([net, tree, *(schedule or []), file_of(hosts or "")])
     name = said_once(collective, collective_option, "collective")
     length = said_once(size, size_option, "size")
     if algorithm and (schedule or tree or not name):
@@ -166,12 +168,12 @@ class Outputs:
     tree: Path | None = None
     """A tree file."""
 
-    def check(self) -> None:
+    def check(self, inputs: Sequence[Path | None]) -> None:
         """Checks the names before the planning. Raises UserError."""
         if self.drawing:
             picture.check_name(self.drawing)
         for path in self.written():
-            check_output(Path(path), path)
+            check_output(Path(path), path, inputs=inputs)
 
     def write(self, plan: Plan) -> list[str]:
         """Writes the files; returns their paths. Raises UserError."""

@@ -48,7 +48,7 @@ def command(
 
     Example: [bold]thalweg report trace -o report.html[/bold]
     """
-    check_output(output, f"report {output}")
+    check_output(output, f"report {output}", inputs=[*subjects, network, results])
     folders = [is_folder(path) for path in subjects]
     if len(subjects) > 2 or (len(subjects) == 2 and not all(folders)):
         raise UserError("give the folder of one run, or of two to compare, or one network")
