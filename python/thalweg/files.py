@@ -60,6 +60,8 @@ def read_text(path: str | os.PathLike[str], name: str, advice: str = "") -> str:
         if len(content) > LARGEST:
             raise UserError(f"{name}: larger than {LARGEST >> 20} MiB{advice}")
         return content.decode()
+    except PermissionError as error:
+        raise UserError(f"{name}: {error.strerror}; name a file that you may read") from None
     except OSError as error:
         raise UserError(f"{name}: {error.strerror}{advice}") from None
     except UnicodeDecodeError:

@@ -81,6 +81,8 @@ def command(
         )
         return _explain_run(net, name, wanted_size, json)
     _refuse_unended(net)
+    if is_folder(net):
+        raise UserError(f"{net} is neither a network file nor the folder of a run")
     if name is None:
         inputs.network(net)  # raises if it is none
         raise UserError("explain what? Name a collective, as in: thalweg explain NET bcast 8MB")

@@ -88,6 +88,11 @@ def _write_run(
     folder: Path, format_name: Format, output: Path, network: Path | None, hosts: str | None
 ) -> None:
     """Their modules take half a second to import, which networks needn't wait for."""
+    if is_file(folder):
+        raise UserError(
+            f"{folder} is a file, not the folder of a run, which {format_name.value} is for; "
+            "simgrid and smpi are the formats for networks"
+        )
     from thalweg import runs
     from thalweg.exports import perfetto, tables
 
