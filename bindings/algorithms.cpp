@@ -125,7 +125,8 @@ DeclaredTree tree_of(Rank ranks,
 DeclaredTree tree_in(const Skeleton& skeleton) {
   if (skeleton.parents.size() != 1 || skeleton.order.size() != skeleton.parents.front().size())
     throw std::invalid_argument(skeleton.algorithm +
-                                " isn't one tree: choose an algorithm that is, such as binomial");
+                                " isn't one tree: choose an algorithm that is (--algorithm "
+                                "binomial of `thalweg plan`, algorithm=\"binomial\" in Python)");
   return {skeleton.order, skeleton.parents.front()};
 }
 

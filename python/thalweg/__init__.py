@@ -46,6 +46,13 @@ _HOMES = {
     "schedule": ["How", "Range", "Schedule", "Transfer"],
 }  # fmt: skip
 
+_MODULES = (
+    "algorithms", "analysis", "bounds", "clocks", "errors", "events", "mapping", "matrices",
+    "network", "operations", "paths", "planner", "plans", "record", "schedule", "simulator",
+    "units", "weather_file",
+)  # fmt: skip
+"""Those for users, which are imported when they are asked for, too."""
+
 __all__ = ["__version__", *(name for names in _HOMES.values() for name in names)]
 
 
@@ -53,11 +60,13 @@ def __getattr__(name: str) -> object:
     for module, names in _HOMES.items():
         if name in names:
             return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted({*globals(), *__all__, *_MODULES})
 
 
 # The compiled files of another build: `cmake --install BUILD --prefix DIR`, THALWEG_PREFIX=DIR.

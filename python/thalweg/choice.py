@@ -55,7 +55,8 @@ class Choice:
         if self.is_native:
             raise UserError(
                 f"{self.reason}: the MPI library's own collective has no schedule; name an "
-                "algorithm to see another one's"
+                "algorithm to see another one's (--algorithm of `thalweg plan`, algorithm=... in "
+                "Python)"
             )
         return self.explanation.plan.skeleton
 

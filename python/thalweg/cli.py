@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -15,7 +16,7 @@ from thalweg.arguments import quickened
 from thalweg.commands import Commands, listed
 from thalweg.errors import UserError
 from thalweg.files import REMEDIES, write_error
-from thalweg.printable import printable
+from thalweg.printable import printable, short
 
 
 class _Group(TyperGroup):
@@ -75,7 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         return _complain(str(error), 2)
     except typer.TyperException as error:
-        return _complain(error.format_message().rstrip(".") + _hint(error), error.exit_code)
+        words = sys.argv[1:] if arguments is None else arguments
+        return _complain(_negative(error, words) or _usage(error), error.exit_code)
     except (typer.Abort, KeyboardInterrupt):
         return _complain("interrupted", 130)
     except ImportError as error:
@@ -114,10 +116,22 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _hint(error: typer.TyperException) -> str:
-    """Says where the command's arguments are explained."""
+def _usage(error: typer.TyperException) -> str:
+    """Says what is wrong, and where the command's arguments are explained; nothing where their
+    help has been printed instead."""
+    message = error.format_message().rstrip(".")
     context = getattr(error, "ctx", None)
-    return f"; `{context.command_path} --help` shows what there is" if context else ""
+    hint = f"; `{context.command_path} --help` shows what there is" if context else ""
+    return message and message + hint
+
+
+def _negative(error: typer.TyperException, arguments: Sequence[str]) -> str:
+    """Says so if a negative size or number was taken for an option, else nothing."""
+    option = str(getattr(error, "option_name", ""))
+    if not re.fullmatch(r"-[0-9.]", option):
+        return ""
+    word = next((word for word in arguments if word.startswith(option)), option)
+    return f"{short(word)}: a size or a number can't be negative"
 
 
 def _complain(message: str, status: int) -> int:

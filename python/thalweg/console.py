@@ -5,6 +5,7 @@ would act on are printed as escapes. styled() makes text bold or dim.
 """
 
 import contextlib
+import functools
 import json
 import os
 import sys
@@ -69,6 +70,12 @@ def note(message: str) -> None:
     text = printable(f"thalweg: {message}")
     dim = sys.stderr.isatty() and os.environ.get("TERM") not in (None, "dumb", "unknown")
     print(f"\x1b[2m{text}\x1b[0m" if dim else text, file=sys.stderr)
+
+
+@functools.cache
+def note_once(message: str) -> None:
+    """Prints a note(), but only once however often the same is noticed."""
+    note(message)
 
 
 def show_json(data: Any) -> None:

@@ -1,7 +1,7 @@
 """Explains a plan: why it was chosen and what limits it, as text and as JSON."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,10 @@ MOST_CANDIDATES = 24
 """The most candidates shown."""
 MOST_LINKS = 8
 """The most links of the critical path shown."""
+WITHOUT_LIBRARY = (
+    "The network has no MPI library, and --mpi names none: native is predicted by whichever "
+    "library's rules are fastest at each size."
+)
 
 
 @dataclass
@@ -42,6 +46,7 @@ def parts(plan: Choice) -> list[RenderableType]:
     found: list[RenderableType] = [console.styled(plan.title, "bold"), plan.reason]
     if plan.native.algorithm:
         found.append(native_text(plan.native))
+    found += remarks(plan.options.library, [plan.native.algorithm])
     if plan.bound_reason:
         found.append(f"bound: {units.time_to_text(plan.bound)}, set by {plan.bound_reason}")
     transport = plan.bound_with_slow_start
@@ -55,6 +60,11 @@ def parts(plan: Choice) -> list[RenderableType]:
         found += ["", _critical_path(plan, links)]
     passes = ", ".join(f"{p.pass_} {units.time_to_text(p.time)}" for p in plan.passes)
     return [*found, "", console.styled(f"passes: {passes}", "dim")]
+
+
+def remarks(library: str, natives: Iterable[str]) -> list[str]:
+    """Returns what is to be said of native times, by their algorithms, of this library or none."""
+    return [] if library or not any(natives) else [WITHOUT_LIBRARY]
 
 
 def critical_links(plan: Choice) -> list[Link]:

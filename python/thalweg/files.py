@@ -60,6 +60,8 @@ def read_text(path: str | os.PathLike[str], name: str, advice: str = "") -> str:
         if len(content) > LARGEST:
             raise UserError(f"{name}: larger than {LARGEST >> 20} MiB{advice}")
         return content.decode()
+    except PermissionError as error:
+        raise UserError(f"{name}: {error.strerror}; name a file that you may read") from None
     except OSError as error:
         raise UserError(f"{name}: {error.strerror}{advice}") from None
     except UnicodeDecodeError:
@@ -101,13 +103,18 @@ def _no_number(name: str) -> NoReturn:
     raise UserError(f"{name} is no number in JSON: write a finite number or null")
 
 
-def check_output(path: Path, name: str, remedy: str = _RIGHTS) -> None:
-    """Checks before long work that a file can be written.
+def check_output(
+    path: Path, name: str, remedy: str = _RIGHTS, *, inputs: Iterable[Path | None] = ()
+) -> None:
+    """Checks before long work that a file can be written, and is none of those that are read.
 
     Raises UserError that begins with `name` if it is a folder, or its folder isn't there, or
-    nothing can be written there.
+    nothing can be written there, or if it is one of `inputs`, however that is spelled or linked.
     """
     with _possible(name):
+        for each in inputs:
+            if each and is_file(path) and is_file(each) and path.samefile(each):
+                raise UserError(f"{name}: would replace the input {each}; name another file")
         if path.is_dir():
             raise UserError(f"{name}: is a folder; name a file in it")
         if not _is_device(path):

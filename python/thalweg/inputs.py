@@ -9,9 +9,12 @@ from thalweg import host_names
 from thalweg import hosts as host_lists
 from thalweg import network as networks
 from thalweg.errors import UserError
-from thalweg.files import parse_json, read_text
+from thalweg.files import is_file, is_folder, parse_json, read_text
 from thalweg.hosts import Host
 from thalweg.network import Network
+
+_MAKE_ONE = "; make one with `thalweg probe`"
+_NO_NETWORK = "; `thalweg probe` writes one"
 
 
 def network(path: Path) -> Network:
@@ -19,13 +22,19 @@ def network(path: Path) -> Network:
 
     Raises UserError.
     """
+    if is_folder(path):
+        raise UserError(f"network {path}: is a folder; name a network file{_own_network(path)}")
     if path.suffix == ".cbor":
         return networks.read(path)
-    text = "" if _exists(path) else _scenario(str(path))
+    is_there = _exists(path)
+    text = "" if is_there else _scenario(str(path))
     if not text:
-        text = read_text(path, f"network {path}", "; make one with `thalweg probe`")
-    if not text.strip():
-        raise UserError(f"network {path}: is empty; make one with `thalweg probe`")
+        text = read_text(path, f"network {path}", _NO_NETWORK if is_there else _MAKE_ONE)
+    content = text.removeprefix("\ufeff").lstrip()
+    if not content:
+        raise UserError(f"network {path}: is empty{_MAKE_ONE}")
+    if not content.startswith(("{", "[")):
+        raise UserError(f"network {path}: isn't a network file{_NO_NETWORK}")
     where = str(path)
     # If this fails, or the text is no scenario, from_json() names the error.
     with contextlib.suppress(UserError):
@@ -33,6 +42,12 @@ def network(path: Path) -> Network:
         if isinstance(document, dict) and isinstance(document.get("network"), dict):
             text, where = json.dumps(document["network"]), f"{path}: network"
     return networks.from_json(text, where)
+
+
+def _own_network(folder: Path) -> str:
+    """Says where a run record has the network that it was planned for, if it has one."""
+    own = folder / "network.json"
+    return f", such as {own}" if is_file(own) else ""
 
 
 def _exists(path: Path) -> bool:

@@ -140,8 +140,8 @@ def place(
     migration: seconds for each rank that isn't where `previous` has it. order: the hosts with slots
     as the launcher has them, which `block` and `interleave` follow; usually the network's.
     native: for a program that runs without plans, its MPI library, "openmpi-4.1" or another that
-    `thalweg plan --library` takes: its collectives count as the messages that they consist of, and
-    finalists are compared by what is predicted of them.
+    planner.native_algorithms() knows: its collectives count as the messages that they consist of,
+    and finalists are compared by what is predicted of them.
     Deterministic by seed. `thalweg` never costs more than any other method with the same seed and
     moves, by the cost that decides: with collectives planned, as far as their ranks are few enough
     (src/mapping/planned.hpp), else by the estimate; but where there is a usual placement, that

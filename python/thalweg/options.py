@@ -1,5 +1,6 @@
 """Arguments and options that several commands take."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -27,7 +28,12 @@ Mpi = Annotated[
 ]
 Library = Annotated[
     Literal["openmpi", "mpich"] | None,
-    typer.Option("--mpi", help="Plan for this MPI library; default: the file's first by name."),
+    typer.Option(
+        "--mpi",
+        help="Plan for this MPI library; default: the file's first by name. Where a file has none, "
+        "as a scenario's, native is predicted by whichever library's rules are fastest at each "
+        "size.",
+    ),
 ]
 Ranks = Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="How many ranks.")]
 Size = Annotated[
@@ -141,6 +147,13 @@ RunFolder = Annotated[
 RunNetwork = Annotated[
     Path | None, typer.Option("--network", help="The network that the run was planned for.")
 ]
+
+
+def refuse(options: Mapping[str, object], why: str) -> None:
+    """Raises UserError, which ends with why, if one of the options is given."""
+    for name, value in options.items():
+        if value:
+            raise UserError(f"{name} {why}")
 
 
 def said_once(argument: str | None, option: str | None, name: str) -> str | None:

@@ -185,6 +185,13 @@ def choose_hosts(request: Request, environment: Mapping[str, str] = os.environ) 
     return [Host(host.name, -(-ranks // len(listed))) for host in listed]
 
 
+def choose_several(request: Request) -> list[Host]:
+    """Returns choose_hosts(), but nothing if that is a single host that nobody named."""
+    found = choose_hosts(request)
+    is_named = request.hosts is not None or request.hostfile is not None
+    return found if is_named or len({host.name for host in found}) > 1 else []
+
+
 def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
     """Chooses the launcher, the hosts, the network and the plan, and cores if they are asked for;
     probes and plans if necessary.

@@ -6,8 +6,10 @@ from typing import Annotated
 
 import typer
 
-from thalweg import inputs, plans, units
-from thalweg.collective import Kind
+from thalweg import inputs, operations, plans, units
+from thalweg.collective import Kind, is_rooted, parse_kind
+from thalweg.errors import UserError
+from thalweg.operations import Operation
 from thalweg.plans import NORMAL, Search, Setting
 
 
@@ -43,6 +45,19 @@ class Question:
         net = inputs.network(self.file)
         library = plans.known_library(net, self.library, str(self.file))
         return Setting(net, inputs.ranks_on(net, self.ranks, self.hosts), library, self.search)
+
+
+def asked_operation(name: str, size: str | None, root: int) -> Operation:
+    """Returns the operation of this name, of 1MB if no size is given.
+
+    Raises UserError for an unknown one, and for a root or a size that it hasn't.
+    """
+    kind = parse_kind(name)
+    if root and not is_rooted(kind):
+        raise UserError(f"{name} has no root: leave out --root {root}")
+    if size and kind is Kind.barrier:
+        raise UserError(f"{name} sends no data: leave out the size {size}")
+    return operations.make(name, size or "1MB", root)
 
 
 def search(effort: str, seed: int, budget: str) -> Search:

@@ -7,7 +7,7 @@ from thalweg import events, inputs, record
 from thalweg.analysis import tables
 from thalweg.analysis.tables import Names, Run
 from thalweg.errors import UserError
-from thalweg.files import is_folder
+from thalweg.files import is_file, is_folder
 
 
 def read(
@@ -24,6 +24,8 @@ def read(
     Raises UserError if the folder has no events, or those of several runs or of another one than
     the record's, or the hosts aren't of the network.
     """
+    if is_file(folder):
+        raise UserError(f"{folder} is a file, not the folder of a run")
     if not is_folder(folder):
         raise UserError(f"{folder}: no such folder; thalweg run --trace {folder} makes one")
     known = record.read(folder) if (folder / "run.json").is_file() else None

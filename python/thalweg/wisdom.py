@@ -111,10 +111,7 @@ def keep_table(setting: Setting, kept: Table) -> None:
     except (OSError, ValueError) as error:
         raise UserError(_not_kept(path, error)) from None
     if not is_kept:
-        raise UserError(
-            f"wisdom {path} is another kind of file, or a newer version's, and stays as it is; "
-            "THALWEG_WISDOM names another file"
-        )
+        raise UserError(_other(path))
 
 
 def _key_of_table(setting: Setting, kinds: Sequence[Kind]) -> str:
@@ -223,10 +220,11 @@ def load(path: Path) -> dict[str, bytes]:
         return dict(_unchanged(path, status.st_ino, status.st_mtime_ns, status.st_size))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        console.note(f"wisdom {path} is ignored: {why}")
-        return {}
+    except ValueError as error:
+        console.note_once(f"wisdom {path} is ignored: {error}" if _is_ours(path) else _other(path))
+    except OSError as error:
+        console.note_once(f"wisdom {path} is ignored: {error.strerror}")
+    return {}
 
 
 @functools.lru_cache(maxsize=1)
@@ -259,7 +257,7 @@ def _add_all(path: Path, added: dict[str, bytes]) -> None:
     try:
         _merge(path, added)
     except (OSError, ValueError) as error:
-        console.note(_not_kept(path, error))
+        console.note_once(_not_kept(path, error))
 
 
 def _merge(path: Path, added: dict[str, bytes]) -> bool:
@@ -279,6 +277,13 @@ def _merge(path: Path, added: dict[str, bytes]) -> bool:
 def _not_kept(path: Path, error: OSError | ValueError) -> str:
     why = error.strerror if isinstance(error, OSError) else error
     return f"wisdom {path} isn't kept: {why}; THALWEG_WISDOM names another file"
+
+
+def _other(path: Path) -> str:
+    return (
+        f"wisdom {path} is ignored and stays as it is: it is another kind of file, or a newer "
+        "version's; delete it, or name another file by THALWEG_WISDOM"
+    )
 
 
 def _is_ours(path: Path) -> bool:

@@ -119,9 +119,9 @@ REFUSED: list[tuple[list[str], str]] = [
     (["plan", "two-sites", "bcast", "-H", "zz"], "of west0, .*, west7 and 8 more; probe it"),
     (["report", "pairs.csv"], "pairs.csv: a report is about the folder of a run, or of two to"),
     (["show", "empty"], "network empty: is empty; make one with `thalweg probe`"),
-    (["show", "binary"], "not a text file in UTF-8; make one with `thalweg probe`"),
+    (["show", "binary"], "not a text file in UTF-8; `thalweg probe` writes one"),
     (["show", "."], "neither a run record, nor an OTF2 trace, nor"),
-    (["show", "letter"], "not JSON: parse error at line 1, column 1"),
+    (["show", "letter"], "not JSON: parse error at line 1, column 2"),
     (["show", "deep"], "lists and objects stand in each other too deeply"),
     (["show", "x" * 5000], "File name too long"),
     (["show", "x" * 5000, "--matrix", "bytes"], "File name too long"),
@@ -144,6 +144,34 @@ REFUSED: list[tuple[list[str], str]] = [
     (["report", "net.json", "--results", "deep"], "stand in each other too deeply"),
     (["report", "net.json", "--results", "net.json"], "must be a list of tables"),
     (["lab", "show", "drawn-" + HUGE], "there is no scenario"),
+    (["lab", "show", "net.json"], "net.json is a file: name a scenario, two-sites, "),
+    (["probe"], "only this machine is known, .*: name hosts with -H or --hostfile"),
+    (["probe", "-H", "h0", "--plan", "4"], "-H doesn't go with --plan"),
+    (["probe", "--hostfile", "hosts", "-o", "hosts"], "would replace the input hosts"),
+    (["probe", "--plan", "-4"], "--plan -4: must be a number of hosts from 1 to 4096"),
+    (["explain", "net.json", "bcast", "-8MB"], "-8MB: a size or a number can't be negative"),
+    (["plan", "net.json", "allreduce", "--root", "3"], "allreduce has no root: leave out --root 3"),
+    (["explain", "net.json", "scan", "--root", "3"], "scan has no root: leave out --root 3"),
+    (["plan", "net.json", "barrier", "8"], "barrier sends no data: leave out the size 8"),
+    (["plan", "net.json", "--algorithm", "chain"], "is for planning one collective"),
+    (["plan", "net.json", "bcast", "--algorithm", "nope"], 'no algorithm is called "nope"'),
+    (["plan", "net.json", "bcast", "--algorithm", "bruck"], "algorithm bruck can't do a bcast"),
+    (["plan", "net.json", "bcast", "--algorithm", "tree"], "--algorithm tree makes no plan here"),
+    (
+        ["plan", "net.json", "bcast", "--algorithm", "native", "--write-tree", "x"],
+        "own collective has no schedule; name an algorithm .*--algorithm of `thalweg plan`",
+    ),
+    (["export", "net.json", "--network", "x"], "--network is for the formats of a run, not for si"),
+    (["export", "net.json", "--format", "smpi", "-H", "h0"], "-H is for the formats of a run"),
+    (["export", "net.json", "--format", "csv"], "simgrid and smpi are the formats for networks"),
+    (["analyse", "net.json"], "net.json is a file, not the folder of a run"),
+    (["compare", "net.json", "net.json"], "net.json is a file, not the folder of a run"),
+    (["explain", "folder", "bcast"], "folder is neither a network file nor the folder of a run"),
+    (["plan", "folder", "bcast"], "network folder: is a folder; name a network file$"),
+    (["plan", "recorded", "bcast"], "name a network file, such as recorded/network.json"),
+    (["explain", "pairs.csv", "bcast"], "pairs.csv: isn't a network file; `thalweg probe` writes"),
+    (["report", "net.json", "nope"], "nope: no such folder; name the folders of two runs"),
+    (["place", "pairs.csv", "--network", "net.json", "--native", "foo"], "--native foo: must be"),
 ]
 
 
@@ -154,8 +182,11 @@ def test_a_command_refuses_in_one_sentence(
     (folder / "hosts").write_text("h0 slots=1000000000\n")
     (folder / "deep").write_text("[" * 100_000)
     (folder / "pairs.csv").write_text("from,to,bytes\n0,1,8\n")
-    (folder / "letter").write_text("\u0663{}")  # the error breaks off within it
+    (folder / "letter").write_text("{\u0663}")  # the error breaks off within it
     made = {"schema": 1, "collective": {"kind": "bcast", "ranks": 4}, "chunks": 1, "transfers": []}
+    (folder / "folder").mkdir()
+    (folder / "recorded").mkdir()
+    (folder / "recorded/network.json").touch()
     (folder / "twice").write_text(json.dumps(made)[:-1] + ', "chunks": 2}')
     (folder / "period").write_text(json.dumps(made | {"segments": 3, "period": 2**31 - 1}))
     tree = {"schema": 1, "children": {"0": [1, 2, 3]}}
@@ -165,6 +196,50 @@ def test_a_command_refuses_in_one_sentence(
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1, lines
     assert re.search(message, lines[0]), lines[0]
+
+
+REPLACING = [
+    ["plan", "net.json", "bcast", "1KB", "-o", "net.json"],
+    ["plan", "net.json", "-o", "link"],
+    ["plan", "net.json", "bcast", "1KB", "--tree", "tree.json", "--write-tree", "tree.json"],
+    ["plan", "net.json", "bcast", "1KB", "--export", "../NAME/net.json"],
+    ["place", "pairs.csv", "--network", "net.json", "-o", "./net.json"],
+    ["place", "pairs.csv", "--network", "net.json", "-o", "pairs.csv"],
+    ["place", "pairs.csv", "--network", "drawn.svg", "--picture", "drawn.svg"],
+    ["show", "drawn.svg", "--hierarchy", "--picture", "drawn.svg"],
+    ["weather", "drawn.svg", "--picture", "drawn.svg"],
+    ["export", "net.json", "-o", "link"],
+    ["export", "run", "--format", "perfetto", "--network", "net.json", "-o", "net.json"],
+    ["report", "net.json", "-o", "link"],
+    ["timemap", "drawn.svg", "-o", "drawn.svg"],
+    ["tune", "run", "--network", "net.json", "-o", "net.json"],
+]
+
+
+@pytest.mark.parametrize("command", REPLACING, ids=" ".join)
+def test_no_command_replaces_what_it_reads(
+    folder: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    (folder / "pairs.csv").write_text("from,to,bytes\n0,1,8\n")
+    (folder / "drawn.svg").write_text((folder / "net.json").read_text())
+    (folder / "tree.json").write_text(json.dumps({"schema": 1, "children": {"0": [1, 2, 3]}}))
+    (folder / "link").symlink_to("net.json")
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    assert main([word.replace("NAME", folder.name) for word in command]) == 2
+    assert "would replace the input" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_network_that_may_not_be_read(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    assert main(["show", "net.json"]) == 2
+    said = capsys.readouterr().err
+    assert said.endswith("net.json: Permission denied; name a file that you may read\n")
 
 
 def test_a_high_tree_is_a_chain(folder: Path) -> None:

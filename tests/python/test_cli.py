@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import thalweg
 from thalweg import __version__
 from thalweg.cli import main
 from thalweg.commands import Commands
@@ -52,6 +54,26 @@ def test_bad_input_is_one_sentence_and_status_2(
     assert said.err.startswith("thalweg: ")
     assert complaint in said.err
     assert len(said.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("arguments", [[], ["lab"]])
+def test_help_in_place_of_a_command_is_no_error_message(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    said = capsys.readouterr()
+    assert "Usage: thalweg" in said.out + said.err
+    assert "thalweg:" not in said.err
+
+
+def test_modules_are_imported_when_they_are_named() -> None:
+    documents = (Path(__file__).parents[2] / "docs").glob("*.md")
+    text = " ".join(path.read_text() for path in documents)
+    script = "import sys, thalweg; thalweg.__getattr__(sys.argv[1])"
+    for name in {*re.findall(r"`thalweg\.([a-z]\w+)", text)}:
+        subprocess.run([sys.executable, "-c", script, name], check=True)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        thalweg.nothing  # noqa: B018
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -263,6 +263,14 @@ def test_place_refuses_in_one_line(
     assert len(error.strip().splitlines()) == 1
 
 
+def test_a_matrix_has_no_native_collectives(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    matrix, net_file = files
+    assert main(["place", matrix, "--network", net_file, "--native", "openmpi-4.1"]) == 0
+    assert f"{matrix} has no collectives, so that --native" in capsys.readouterr().err
+
+
 def test_a_lists_last_ranks_may_be_silent(
     files: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,6 +16,7 @@ from thalweg import algorithms, network, operations, planner, schedule, units
 from thalweg.cli import main
 from thalweg.collective import Kind
 from thalweg.errors import UserError
+from thalweg.explain import WITHOUT_LIBRARY
 from thalweg.lab import scenarios
 from thalweg.network import Host, MessageCost, NativeTime, Network
 from thalweg.schedule import How, Range, Schedule, Transfer
@@ -295,9 +296,36 @@ def test_native_is_told_in_every_table(net: str, capsys: pytest.CaptureFixture[s
     assert "openmpi-4.1: " in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "command", [["plan", "bcast", "1KB"], ["plan"], ["explain", "bcast", "1KB"]], ids=" ".join
+)
+def test_whose_native_times_count_without_a_library_is_said(
+    net: str, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    network.write(network.even_network(HOSTS, 1e-3, 1e7), net)
+    name, *collective = command
+    asked = [name, net, *collective, "--effort", "estimate"]
+    assert main(asked) == 0
+    assert capsys.readouterr().out.count(WITHOUT_LIBRARY) == 1
+    assert main([*asked, "--mpi", "mpich"]) == 0
+    assert WITHOUT_LIBRARY not in capsys.readouterr().out
+    assert WITHOUT_LIBRARY not in str(shown(asked, capsys))
+
+
+def test_plan_takes_an_algorithm(net: str, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["plan", net, "bcast", "1KB", "--effort", "estimate"]
+    for name in ("binomial", "chain", "native"):
+        assert shown([*asked, "--algorithm", name], capsys)["algorithm"] == name
+    usual = shown(asked, capsys)["algorithm"]
+    assert shown([*asked, "--no-wisdom"], capsys)["algorithm"] == usual
+    assert shown([*asked, "--algorithm", "binomial", "--write-tree", "it.tree"], capsys)["files"]
+    assert shown([*asked, "--tree", "it.tree"], capsys)["algorithm"] == "tree"
+
+
 def test_explain_all_collectives(net: str, capsys: pytest.CaptureFixture[str]) -> None:
     for kind in Kind:
-        found = shown(["explain", net, kind.name, "64KB", "--effort", "estimate"], capsys)
+        size = [] if kind is Kind.barrier else ["64KB"]
+        found = shown(["explain", net, kind.name, *size, "--effort", "estimate"], capsys)
         assert found["collective"] == kind.name
         native, plan = found["plan"]["native"], found["plan"]
         if plan["algorithm"] == "native":

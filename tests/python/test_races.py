@@ -214,6 +214,8 @@ def test_explain_shows_the_races_of_a_run(
         assert capsys.readouterr().out.startswith(f"no race of a {other[0]}")
     assert main(["explain", str(tmp_path), "broadcast"]) == 2
     assert "broadcast" in capsys.readouterr().err
+    assert main(["explain", str(tmp_path), "bcast", "--root", "1"]) == 2
+    assert "--root is for a network, not for the folder of a run" in capsys.readouterr().err
     summary.write_text("{}")
     assert main(["explain", str(tmp_path)]) == 0
     assert "no race" in capsys.readouterr().out
@@ -311,4 +313,4 @@ def test_explain_says_that_a_summary_or_all_but_a_trace_is_missing(
     for file in folder.glob("rank-*"):
         file.unlink()
     assert main(["explain", str(folder)]) == 2
-    assert "Is a directory" in capsys.readouterr().err
+    assert "is neither a network file nor the folder of a run" in capsys.readouterr().err

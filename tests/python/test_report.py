@@ -83,7 +83,7 @@ def test_a_drawing_has_an_arc_per_pair(file: Path) -> None:
         (["show", "NET", "--hierarchy", "--picture", "x.gif"], "must end with .svg or .png"),
         (
             ["show", "NET", "--hierarchy", "--picture", "no/x.png"],
-            "no/x.png: can't be written: No such file",
+            "picture no/x.png: there is no folder no",
         ),
         (["show", "NET", "--hierarchy", "--base", "1"], "must be at least 1.01"),
     ],

@@ -117,7 +117,11 @@ def test_a_foreign_file_is_left_as_it_is(
     path.parent.mkdir()
     path.write_bytes(content)
     assert wisdom.plan(setting(net), Bcast(nbytes="8KB")).algorithm
-    assert "is ignored" in capsys.readouterr().err
+    assert wisdom.plan(setting(net), Bcast(nbytes="8KB")).algorithm
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "is ignored" in line and line.endswith(
+        "delete it, or name another file by THALWEG_WISDOM"
+    )
     assert path.read_bytes() == content
 
 

@@ -12,7 +12,6 @@ from thalweg import (
     events,
     explain,
     inputs,
-    operations,
     races,
     record,
     recording,
@@ -33,9 +32,10 @@ from thalweg.options import (
     Seed,
     Size,
     SizeOption,
+    refuse,
     said_once,
 )
-from thalweg.question import Collective, Question, search
+from thalweg.question import Collective, Question, asked_operation, search
 
 app = typer.Typer(add_completion=False)
 
@@ -75,16 +75,21 @@ def command(
     name = said_once(collective, collective_option, "collective")
     wanted_size = said_once(size, size_option, "size")
     if is_file(net / "summary.json"):
+        refuse(
+            {"-n": ranks, "-H": hosts, "--root": root, "--mpi": mpi},
+            "is for a network, not for the folder of a run; leave it out",
+        )
         return _explain_run(net, name, wanted_size, json)
     _refuse_unended(net)
+    if is_folder(net):
+        raise UserError(f"{net} is neither a network file nor the folder of a run")
     if name is None:
         inputs.network(net)  # raises if it is none
         raise UserError("explain what? Name a collective, as in: thalweg explain NET bcast 8MB")
-    length = wanted_size or "1MB"
     setting = Question(net, ranks, hosts, mpi, search(effort, seed, budget)).answerable()
-    operation = operations.make(name, length, root)
+    operation = asked_operation(name, wanted_size, root)
     operation.collective(len(setting.placement))  # raises before the work begins
-    with console.progress(f"planning {name} of {length}"):
+    with console.progress(f"planning {name}"):
         plan = setting.plan(operation)
     if json:
         console.show_json(explain.as_json(plan))

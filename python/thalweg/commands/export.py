@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thalweg import console, export, inputs, optional
-from thalweg.files import check_output, check_output_folder, write_file
-from thalweg.options import Hosts, Json, RunNetwork
+from thalweg.errors import UserError
+from thalweg.files import check_output, check_output_folder, is_file, write_file
+from thalweg.options import Hosts, Json, RunNetwork, refuse
 
 if TYPE_CHECKING:
     from thalweg.analysis.tables import Run
@@ -66,7 +67,11 @@ def command(
     """
     output = output or Path(DEFAULTS[format_name])
     if format_name in (Format.simgrid, Format.smpi):
-        check_output(output, f"export {output}")
+        refuse(
+            {"--network": network, "-H": hosts},
+            f"is for the formats of a run, not for {format_name.value}; leave it out",
+        )
+        check_output(output, f"export {output}", inputs=[what])
         of_messages = format_name is Format.smpi
         lines = export.simgrid(inputs.network(what), of_messages=of_messages)
         write_file(output, f"export {output}", (f"{line}\n" for line in lines))
@@ -83,6 +88,11 @@ def _write_run(
     folder: Path, format_name: Format, output: Path, network: Path | None, hosts: str | None
 ) -> None:
     """Their modules take half a second to import, which networks needn't wait for."""
+    if is_file(folder):
+        raise UserError(
+            f"{folder} is a file, not the folder of a run, which {format_name.value} is for; "
+            "simgrid and smpi are the formats for networks"
+        )
     from thalweg import runs
     from thalweg.exports import perfetto, tables
 
@@ -92,8 +102,10 @@ def _write_run(
         Format.csv: tables.write_csv,
         Format.parquet: tables.write_parquet,
     }[format_name]
-    check = check_output if format_name is Format.perfetto else check_output_folder
-    check(output, f"export {output}")
+    if format_name is Format.perfetto:
+        check_output(output, f"export {output}", inputs=[network])
+    else:
+        check_output_folder(output, f"export {output}")
     write(runs.read(folder, network, hosts, nonblocking=True), output)
 
 

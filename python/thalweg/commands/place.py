@@ -36,6 +36,9 @@ from thalweg.printable import short
 
 app = typer.Typer(add_completion=False)
 
+_LIBRARY = re.compile(r"(mpich|openmpi)(-[0-9.]+)?")
+"""An MPI library whose rules of choice are known (src/planner/native_algorithm.hpp)."""
+
 
 @app.command(name="place")
 def command(
@@ -124,18 +127,27 @@ def command(
 
     Example: [bold]thalweg place matrix.csv -H a:4,b:4 --network net.json[/bold]
     """
+    read = [program, network, host_lists.file_of(hosts or ""), Path(bind or "")]
+    if native and not _LIBRARY.fullmatch(native):
+        raise UserError(
+            f"--native {short(native)}: must be mpich or openmpi, or a release of one, such as "
+            "openmpi-4.1"
+        )
     if output:
         if output.suffix in (".svg", ".png"):
             raise UserError(f"{output}: -o writes the host of each rank; --picture draws")
-        check_output(output, f"placement {output}")
+        check_output(output, f"placement {output}", inputs=read)
     if drawn:
         picture.check_name(drawn)
+        check_output(drawn, f"picture {drawn}", inputs=read)
     found = matrices.read(program, ranks or 0)
     if ranks is not None and ranks != found.matrix.ranks:
         raise UserError(
             f"{program} is of {found.matrix.ranks} ranks, not of {ranks}: leave out -n, or record "
             f"a run of {ranks} ranks"
         )
+    if native and not found.calls:
+        console.note(f"{program} has no collectives, so that --native has no effect")
     given = None if hosts is None else host_lists.parse(hosts)
     net = _network(program, found, network, given, shlex.quote(short(hosts or "HOSTS", 200)))
     if found.remark:

@@ -21,8 +21,10 @@ from thalweg import (
 )
 from thalweg.collective import Kind, is_rooted, parse_kind
 from thalweg.errors import UserError
-from thalweg.explain import asked_json, plan_json
+from thalweg.explain import asked_json, plan_json, remarks
 from thalweg.files import check_output
+from thalweg.hosts import file_of
+from thalweg.operations import Operation
 from thalweg.options import (
     Budget,
     CollectiveOption,
@@ -41,7 +43,7 @@ from thalweg.options import (
 from thalweg.planner import Entry, PredictedTimes, Table
 from thalweg.plans import Plan, Setting
 from thalweg.printable import plural
-from thalweg.question import Collective, Question, search
+from thalweg.question import Collective, Question, asked_operation, search
 
 app = typer.Typer(add_completion=False)
 
@@ -89,6 +91,13 @@ def command(
             metavar="FROM-TO",
         ),
     ] = None,
+    algorithm: Annotated[
+        str | None,
+        typer.Option(
+            help="Plan only this algorithm, such as binomial, or native: the MPI library's own.",
+            metavar="NAME",
+        ),
+    ] = None,
     write_tree: Annotated[
         Path | None,
         typer.Option(
@@ -112,9 +121,14 @@ def command(
         net, ranks, hosts, mpi, search(effort, seed, budget), remember=not no_wisdom
     )
     outputs = Outputs(output, draw, export, write_tree)
-    outputs.check()
+    outputs.check([net, tree, *(schedule or []), file_of(hosts or "")])
     name = said_once(collective, collective_option, "collective")
     length = said_once(size, size_option, "size")
+    if algorithm and (schedule or tree or not name):
+        raise UserError(
+            f"--algorithm {algorithm} is for planning one collective: name it, as in bcast 8MB, "
+            "and leave out --schedule and --tree"
+        )
     if schedule:
         if length or root or tree or sizes:
             raise UserError(
@@ -131,7 +145,8 @@ def command(
         by_hand = ByHand(tree, name, sizes)
         return run_table(question, output, by_hand, json=json)
     if name is not None:
-        return run_one(question, name, length or "1MB", root, outputs, tree, json=json)
+        operation = asked_operation(name, length, root)
+        return run_one(question, operation, outputs, tree, algorithm or "", json=json)
     if length or root or draw or export or tree or write_tree:
         raise UserError(
             "a size, a root, a drawing, a schedule or a tree is of one collective: name it, as in "
@@ -153,12 +168,12 @@ class Outputs:
     tree: Path | None = None
     """A tree file."""
 
-    def check(self) -> None:
+    def check(self, inputs: Sequence[Path | None]) -> None:
         """Checks the names before the planning. Raises UserError."""
         if self.drawing:
             picture.check_name(self.drawing)
         for path in self.written():
-            check_output(Path(path), path)
+            check_output(Path(path), path, inputs=inputs)
 
     def write(self, plan: Plan) -> list[str]:
         """Writes the files; returns their paths. Raises UserError."""
@@ -182,29 +197,31 @@ class Outputs:
 
 def run_one(
     question: Question,
-    collective: str,
-    size: str,
-    root: int,
+    operation: Operation,
     outputs: Outputs,
     tree: Path | None = None,
+    algorithm: str = "",
     *,
     json: bool,
 ) -> int:
-    """`tree` is a tree file, whose tree is used instead of the best plan."""
+    """`tree` is a tree file, whose tree is used instead of the best plan, and `algorithm` the only
+    one to choose from."""
     setting = question.answerable()
-    operation = operations.make(collective, size, root)
     by_hand = trees.read(tree, setting.network, setting.placement) if tree else None
     operation.collective(len(setting.placement))  # raises before the work begins
-    with console.progress(f"planning {collective} of {size}"):
-        if question.remember and by_hand is None:
+    with console.progress(f"planning {operation.kind.name}"):
+        if question.remember and by_hand is None and not algorithm:
             plan = wisdom.plan(setting, operation)
         else:
-            plan = setting.plan(operation, tree=by_hand)
+            plan = setting.plan(operation, algorithm, tree=by_hand)
+    if algorithm not in ("", plan.algorithm):
+        raise UserError(f"--algorithm {algorithm} makes no plan here: {plan.reason}")
     files = outputs.write(plan)
     if json:
         console.show_json(asked_json(plan) | plan_json(plan) | {"files": files})
         return 0
-    console.show(plan.reason, *(f"written to {file}" for file in files))
+    said = remarks(setting.library, [plan.native.algorithm])
+    console.show(plan.reason, *said, *(f"written to {file}" for file in files))
     return 0
 
 
@@ -230,8 +247,9 @@ def run_schedules(
         each = [asked_json(plan) | plan_json(plan) for plan in found]
         console.show_json({"plans": each, "files": written})
         return 0
-    console.show(*(f"{plan.collective.kind.name}: {plan.reason}" for plan in found))
-    console.show(*(f"written to {file}" for file in written))
+    said = [f"{plan.collective.kind.name}: {plan.reason}" for plan in found]
+    said += remarks(setting.library, (plan.native.algorithm for plan in found))
+    console.show(*said, *(f"written to {file}" for file in written))
     return 0
 
 
@@ -301,6 +319,8 @@ def run_table(
     others = len({entry.root for entry in table.entries}) - 1
     if others > 0:
         console.show(console.styled(f"and {others} more roots", "dim"))
+    for line in remarks(setting.library, (entry.native_algorithm for entry in table.entries)):
+        console.show(line)
     if output:
         console.show(f"written to {output}")
     return 0

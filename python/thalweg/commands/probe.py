@@ -10,9 +10,10 @@ from rich.table import Table
 from thalweg import console, inputs, network, network_text, probe, units
 from thalweg.errors import UserError
 from thalweg.files import check_output, is_file
+from thalweg.hosts import file_of
 from thalweg.network_text import Grouping
-from thalweg.options import Hostfile, Hosts, Json, Launcher, Mpi
-from thalweg.preparation import Request, choose_hosts, choose_launcher
+from thalweg.options import Hostfile, Hosts, Json, Launcher, Mpi, refuse
+from thalweg.preparation import Request, choose_launcher, choose_several
 from thalweg.printable import short
 
 app = typer.Typer(add_completion=False)
@@ -57,19 +58,31 @@ def command(
 
     Example: [bold]thalweg probe -H node0,node1,node2 -o net.json[/bold]
     """
-    if plan:
+    if plan is not None:
+        refuse(
+            {"-H": hosts, "--hostfile": hostfile, "--launcher": launcher, "--mpi": mpi}
+            | {"--base": base, "--resume": resume},
+            "doesn't go with --plan, which measures nothing: leave out one",
+        )
         return outline(plan, budget=budget, json=json)
     seconds = units.parse_time(budget) if budget is not None else None
     if seconds is not None and seconds <= 0:
         raise UserError("--budget 0 leaves no time to measure; try 30s")
     if base and not is_file(base):
         raise UserError(f"network {base}: no such file; leave out --base to measure anew")
-    check_output(output, str(output))
+    # With --base an output that is the same file gets what is added.
+    check_output(output, str(output), inputs=[hostfile, file_of(hosts or "")])
     if output.exists() and not is_file(output):
         raise UserError(f"{output}: is no file; the network is read again, so name a file")
     request = Request(hosts=hosts, hostfile=hostfile, launcher=launcher, mpi=mpi)
+    listed = choose_several(request)
+    if not listed:
+        raise UserError(
+            "only this machine is known, and one host alone has no network: name hosts with -H or "
+            "--hostfile"
+        )
     probe.run(
-        choose_hosts(request), output, choose_launcher(request),
+        listed, output, choose_launcher(request),
         budget=seconds, base=base, resume=resume,
     )  # fmt: skip
     measured = inputs.network(output)
@@ -85,7 +98,7 @@ def outline(what: str, *, budget: str | None, json: bool) -> int:
 
     `what` is a network file, or a number of equal hosts on one switch.
     """
-    number = re.fullmatch("[0-9]+", what)
+    number = re.fullmatch("-?[0-9]+", what)
     net = _alike(what) if number else inputs.network(Path(what))
     seconds = units.parse_time(budget) if budget is not None else probe.LONGEST
     phases = probe.outline(net, seconds)

@@ -48,8 +48,11 @@ def command(
 
     Example: [bold]thalweg report trace -o report.html[/bold]
     """
-    check_output(output, f"report {output}")
+    check_output(output, f"report {output}", inputs=[*subjects, network, results])
     folders = [is_folder(path) for path in subjects]
+    for path, folder in zip(subjects, folders, strict=True):
+        if len(subjects) > 1 and not folder and not is_file(path):
+            raise UserError(f"{path}: no such folder; name the folders of two runs to compare")
     if len(subjects) > 2 or (len(subjects) == 2 and not all(folders)):
         raise UserError("give the folder of one run, or of two to compare, or one network")
     if all(folders):

@@ -19,7 +19,7 @@ from thalweg import (
 )
 from thalweg.communication import QUANTITIES
 from thalweg.errors import UserError
-from thalweg.files import is_folder
+from thalweg.files import check_output, is_folder
 from thalweg.hierarchy import Scale
 from thalweg.matrices import Program
 from thalweg.network_text import Grouping
@@ -103,6 +103,7 @@ def command(
         )
     if drawn:
         picture.check_name(drawn)
+        check_output(drawn, f"picture {drawn}", inputs=[subject])
     if quantities or _is_program(subject):
         if views:
             raise UserError(f"{subject} is of a program, and {views[0]} of a network: name one")

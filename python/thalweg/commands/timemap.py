@@ -53,7 +53,7 @@ def command(
 
     Example: [bold]thalweg timemap before after -o timemap.svg[/bold]
     """
-    check_output(output, f"timemap {output}")
+    check_output(output, f"timemap {output}", inputs=folders)
     picture.check_name(output)
     if lateness:
         if len(folders) > 1:

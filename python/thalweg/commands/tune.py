@@ -53,7 +53,7 @@ def command(
     Example: [bold]thalweg tune trace --network net.json[/bold]
     """
     if output:
-        check_output(output, f"tree file {output}")
+        check_output(output, f"tree file {output}", inputs=[run, network])
     seconds = units.parse_time(budget)
     if output and any(letter in str(output) for letter in ";,"):
         raise UserError(f"{output}: THALWEG_FORCE takes no file with ';' or ',' in its name")

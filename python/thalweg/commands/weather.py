@@ -23,8 +23,8 @@ from thalweg import (
 from thalweg.errors import UserError
 from thalweg.files import check_output, is_file, is_folder
 from thalweg.network import Network
-from thalweg.options import Hostfile, Hosts, Json, Launcher, Mpi
-from thalweg.preparation import Request, choose_hosts, choose_launcher
+from thalweg.options import Hostfile, Hosts, Json, Launcher, Mpi, refuse
+from thalweg.preparation import Request, choose_launcher, choose_several
 from thalweg.signals import ended_by_signals
 
 app = typer.Typer(add_completion=False)
@@ -76,24 +76,15 @@ def command(
         raise UserError(f"{what} and hosts are given; leave out one")
     request = Request(hosts=hosts, hostfile=hostfile, launcher=launcher, mpi=mpi)
     if watch:
-        _refuse(
-            {"--picture": output, "--json": json}, "doesn't go with --watch, which only samples"
-        )
+        refuse({"--picture": output, "--json": json}, "doesn't go with --watch, which only samples")
         _watch(what, request, watch, share or SHARE, times)
         return 0
-    _refuse(
+    refuse(
         {"--share": share, "--times": times, "--launcher": launcher, "--mpi": mpi},
         "is for samples; add --watch 10min, or leave it out",
     )
     _show(what, request, output, json=json)
     return 0
-
-
-def _refuse(options: dict[str, object], why: str) -> None:
-    """Raises UserError if one of the options is given."""
-    for name, value in options.items():
-        if value:
-            raise UserError(f"{name} {why}")
 
 
 def _watch(what: Path | None, request: Request, every: str, share: str, times: int | None) -> None:
@@ -113,7 +104,7 @@ def _watch(what: Path | None, request: Request, every: str, share: str, times: i
 
 def _show(what: Path | None, request: Request, output: Path | None, *, json: bool) -> None:
     if output:
-        check_output(output, f"weather {output}")
+        check_output(output, f"weather {output}", inputs=[what])
         picture.check_name(output)
     names = _hosts(what) if what else host_names.own(_listed(request))
     if not names:
@@ -143,11 +134,7 @@ def _show_known(output: Path | None, *, json: bool) -> None:
 
 
 def _listed(request: Request) -> list[str]:
-    """Returns the hosts that are named, or of this lab or batch job; none if that is a single one
-    that nobody named."""
-    found = [host.name for host in choose_hosts(request)]
-    is_named = request.hosts is not None or request.hostfile is not None
-    return found if is_named or len({*found}) > 1 else []
+    return [host.name for host in choose_several(request)]
 
 
 def _hosts(what: Path) -> list[str]:

@@ -99,9 +99,12 @@ def document(name: str) -> dict[str, Any]:
     """Returns a built-in scenario as the content of a file. Raises UserError if unknown."""
     content = scenarios.document(name)
     if content is None:
+        known = ", ".join(names())
+        if is_file(Path(name)):
+            raise UserError(f"{name} is a file: name a scenario, {known} or drawn-SEED")
         raise UserError(
-            f"there is no scenario {name!r}: it is neither a file nor one of {', '.join(names())}, "
-            "nor drawn-SEED"
+            f"there is no scenario {name!r}: it is neither a file nor one of {known}, nor "
+            "drawn-SEED"
         )
     return content
 
