@@ -16,6 +16,9 @@ namespace {
 constexpr std::int64_t most_expanded_chunks = std::int64_t{1} << 24;
 /// The most messages of a segment that is replayed.
 constexpr std::int64_t most_replayed = 2'000'000;
+/// A schedule with more messages of a segment than these times the ranks is estimated from a sample
+/// alone. Of a tree simulated_messages() may tell several times as many as there are.
+constexpr std::int64_t most_per_rank = 32;
 
 } // namespace
 
@@ -42,6 +45,14 @@ simulator::SimulationOptions estimation(const PlanOptions& options, const Limits
   simulator::SimulationOptions estimation = simulation(options, limits, simulator::Fidelity::fast);
   estimation.max_messages = limits.preset.estimate_messages;
   return estimation;
+}
+
+bool can_be_estimated_whole(const Problem& problem, const Skeleton& skeleton) {
+  Skeleton segment = skeleton;
+  segment.segment_size = 0;
+  return !carries_too_much(problem, segment) &&
+         simulator::simulated_messages(problem, segment, {}) <=
+             most_per_rank * std::int64_t{segment.ranks};
 }
 
 bool carries_too_much(const Problem& problem, const Skeleton& skeleton) {
@@ -112,7 +123,9 @@ Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& 
     if (is_enabled(options, pass) && !is_too_large(problem, skeleton, simulation, limits))
       return simulator::simulate(problem, skeleton, simulation, limits.memo).time;
   }
-  return simulator::estimate(problem, skeleton, estimation(options, limits));
+  simulator::SimulationOptions estimation = planner::estimation(options, limits);
+  if (limits.confirms && can_be_estimated_whole(problem, skeleton)) estimation.max_messages = 0;
+  return simulator::estimate(problem, skeleton, estimation);
 }
 
 Time judge_in_a_row(const Problem& problem, const Skeleton& skeleton, const Limits& limits) {

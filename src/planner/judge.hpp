@@ -60,6 +60,9 @@ simulation(const PlanOptions& options, const Limits& limits, simulator::Fidelity
 /// Returns how candidates are estimated.
 [[nodiscard]] simulator::SimulationOptions estimation(const PlanOptions& options,
                                                       const Limits& limits);
+/// Whether a segment has few enough messages to be estimated from all of them, which
+/// Limits::confirms asks for: a sample doesn't see the path through a tree.
+[[nodiscard]] bool can_be_estimated_whole(const Problem& problem, const Skeleton& skeleton);
 /// Whether a segment's messages carry more chunks together than can be simulated.
 [[nodiscard]] bool carries_too_much(const Problem& problem, const Skeleton& skeleton);
 /// Whether a schedule can be expanded and followed as a whole: it has at most so many messages,

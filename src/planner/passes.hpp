@@ -87,6 +87,7 @@ private:
   [[nodiscard]] bool is_as_good_as_best(const Entrant& entrant) const;
   [[nodiscard]] bool is_near_tie(const Entrant& entrant) const;
   void confirm();
+  void confirm_estimate();
   [[nodiscard]] Entrant* unconfirmed(const simulator::SimulationOptions& simulation,
                                      const Limits& limits);
   void predict(Entrant& entrant, const simulator::SimulationOptions& simulation) const;

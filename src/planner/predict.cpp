@@ -277,6 +277,22 @@ Passes::Entrant* Passes::unconfirmed(const simulator::SimulationOptions& simulat
   return nullptr;
 }
 
+/// Where nothing is simulated: estimates the best candidate from all messages of a segment, not
+/// from a sample of its ranks, until it isn't another one then. A sample doesn't see the path
+/// through a tree.
+void Passes::confirm_estimate() {
+  Limits limits = _limits;
+  limits.confirms = true;
+  while (!_entrants.empty()) {
+    Entrant& best = _entrants.front();
+    if (best.is_confirmed || !can_be_estimated_whole(_problem, best.skeleton)) return;
+    best.candidate.estimate =
+        std::max(_explanation.plan.bound.time, judge(_problem, best.skeleton, _options, limits));
+    best.is_confirmed = true;
+    sort();
+  }
+}
+
 /// Best first; those that a worse judge knows come after those that a better one knows. What is too
 /// large for a better one stands among its own, what even fast can't simulate with a margin.
 void Passes::sort() {

@@ -32,7 +32,9 @@ double logarithm(Time time, Time other) {
 
 } // namespace
 
+/// Plans that were chosen by estimates are compared by those that confirmed them.
 Time RowPlanner::time(const Plan& plan, Size size, Time give_up) const {
+  if (best_judge(_setting.options) == "estimate") return confirmed_time(plan, size, give_up);
   return judge(problem(size), plan.skeleton, _setting.options, _limits, give_up);
 }
 

@@ -23,8 +23,6 @@ using schedule::Transfer;
 /// the ranks at the slowest ports.
 constexpr Rank spread_ranks = 6;
 constexpr std::size_t slowest_links = 2;
-/// How many times as many messages as there are simulated_messages() may tell of a tree.
-constexpr std::int64_t inner_ranks_margin = 8;
 
 /// Finds when a rank can send: a message that passes received data on belongs to a later phase.
 class Phases {
@@ -275,16 +273,6 @@ std::vector<Rank> sample(const Problem& problem, const Skeleton& skeleton) {
   return ranks;
 }
 
-/// Whether one segment has more messages. What few ranks tell is too much for trees by several
-/// times, where these happen to be inner ranks; so what may be too much is counted.
-bool has_more_messages(const Problem& problem, const Skeleton& skeleton, std::int64_t most) {
-  const std::int64_t about = simulated_messages(problem, skeleton, {});
-  if (about <= most || about > inner_ranks_margin * most) return about > most;
-  const schedule::Sink sink =
-      algorithms::emit(problem.collective.kind, skeleton, collective::no_rank);
-  return std::ssize(sink.transfers()) > most;
-}
-
 /// Returns the same problem for `size` bytes, which aren't more.
 Problem of_size(const Problem& problem, Size size) {
   Problem other = problem;
@@ -310,8 +298,8 @@ Time estimate(const Problem& problem, const Skeleton& skeleton, const Simulation
   // If most ranks send little, as in trees, a sample says nothing about the path through all.
   const std::int64_t most = std::max(options.max_messages, std::int64_t{4} * skeleton.ranks);
   const bool sampled =
-      options.max_messages > 0 &&
-      (has_more_messages(one, whole, most) || carries_more_chunks(one, whole, most_chunks_carried));
+      options.max_messages > 0 && (simulated_messages(one, whole, fast) > most ||
+                                   carries_more_chunks(one, whole, most_chunks_carried));
   double first = 0, busiest = 0;
   if (sampled || pipeline.segments > 1) {
     const Part part(one, whole, sampled ? sample(one, whole) : std::vector<Rank>{});

@@ -52,22 +52,6 @@ TEST_CASE("one segment is estimated as fast simulates it") {
   }
 }
 
-/// The ranks that tell how many messages a tree has are inner ones here.
-TEST_CASE("a tree of a power of two of ranks is estimated as fast simulates it") {
-  const Network net = random_network(16, 1);
-  Problem problem = on_all(net, Kind::allreduce, 8);
-  problem.collective.ranks = 1024;
-  problem.placement.clear();
-  for (network::HostId rank = 0; rank < 1024; ++rank)
-    problem.placement.push_back(rank / 64);
-  for (const char* tree : {"binomial", "knomial"}) {
-    CAPTURE(tree);
-    const Skeleton skeleton = build(problem, tree, {.degree = 4});
-    CHECK(estimate(problem, skeleton, at_most(1000)) ==
-          simulate(problem, skeleton, at_most(0)).time);
-  }
-}
-
 TEST_CASE("a chain of equal links: its latencies, a segment per link, and one for each more") {
   const Network net = even(5);
   const Problem problem = on_all(net, Kind::bcast, 100000);
