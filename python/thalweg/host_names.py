@@ -19,7 +19,7 @@ from pathlib import Path
 from thalweg import console
 from thalweg.cache_folder import ANOTHER_CACHE, cache, lab
 from thalweg.errors import UserError
-from thalweg.files import write_error, write_whole
+from thalweg.files import locked, write_error, write_whole
 from thalweg.printable import short
 from thalweg.threads import for_each
 
@@ -277,20 +277,28 @@ def _names(addresses: Iterable[str]) -> set[str]:
 
 def remember(listed: Sequence[str], own: Sequence[str]) -> None:
     """Keeps what the listed hosts call themselves. A note says why if that isn't possible."""
-    before = recall()
+    if _with(recall(), listed, own) is None:
+        return
+    path = location()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with locked(path):  # Runs at the same time keep what each of them saw.
+            if (known := _with(recall(), listed, own)) is not None:
+                write_whole(path, json.dumps({"names": known}, indent=0) + "\n")
+    except OSError as error:
+        console.note(write_error(f"names of hosts {path}", error, ANOTHER_CACHE))
+
+
+def _with(
+    before: Mapping[str, str], listed: Sequence[str], own: Sequence[str]
+) -> dict[str, str] | None:
+    """Returns the known names with these; None if they say nothing new."""
     known = dict(before)
     for name, called in zip(listed, own, strict=True):
         known.pop(name, None)
         if name != called and not _is_this_machine(name):
             known[name] = called
-    if known == before:
-        return
-    path = location()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps({"names": known}, indent=0) + "\n")
-    except OSError as error:
-        console.note(write_error(f"names of hosts {path}", error, ANOTHER_CACHE))
+    return None if known == before else known
 
 
 def recall() -> dict[str, str]:

@@ -177,26 +177,32 @@ def _beside(file: Path) -> Path:
 _OPEN_MPI_POLICY = "PRTE_MCA_rmaps_default_mapping_policy"
 
 
+_OPEN_MPI_4_POLICY = "OMPI_MCA_rmaps_base_mapping_policy"
+
+
+def _by_slots(policy: str, blocks: Sequence[Host], file: Path) -> Order:
+    """Hosts whose slots are filled one after the other, whatever mapper the user's policy has."""
+    mapper, _, rest = policy.partition(":")
+    words = rest.split(":")[2 if mapper.lower() == "ppr" else 0 :]  # ppr:N:RESOURCE is a mapper
+    qualifiers = "".join(f":{word}" for word in words if word)
+    listed = _told_to_open_mpi(blocks, file)
+    remark = (
+        f"Open MPI's mapping policy '{policy}' isn't followed: ranks fill one host after the other"
+        if mapper not in ("", "slot")
+        else ""
+    )
+    options = ["--map-by", f"slot{qualifiers}", *listed.options]
+    return replace(listed, options=options, remark=remark)
+
+
 def _open_mpi(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
     """5.0: filling slots must be asked for: by itself it goes on with the next host where cores run
     out. The mapper "seq" takes a line per rank; where it is to bind, or chooses to, it fails on
     hosts with more ranks than cores, so nothing is bound unless the user has set a policy. What
     the user's own policy says besides its mapper, such as the cores of a rank, stays in force.
     """
-    policy = os.environ.get(_OPEN_MPI_POLICY, "")
-    mapper, _, rest = policy.partition(":")
-    words = rest.split(":")[2 if mapper.lower() == "ppr" else 0 :]  # ppr:N:RESOURCE is a mapper
-    qualifiers = "".join(f":{word}" for word in words if word)
     if blocks := _in_blocks(hosts, placement):
-        listed = _told_to_open_mpi(blocks, file)
-        remark = (
-            f"Open MPI's mapping policy '{policy}' isn't followed: ranks fill one host after the "
-            "other"
-            if mapper not in ("", "slot")
-            else ""
-        )
-        options = ["--map-by", f"slot{qualifiers}", *listed.options]
-        return replace(listed, options=options, remark=remark)
+        return _by_slots(os.environ.get(_OPEN_MPI_POLICY, ""), blocks, file)
     binding = [] if "PRTE_MCA_hwloc_default_binding_policy" in os.environ else ["--bind-to", "none"]
     return Order(
         ["--map-by", "seq", *binding, "--hostfile", str(file)],
@@ -209,10 +215,12 @@ def _open_mpi(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Or
 def _open_mpi_4(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
     """4.1: the mapper "seq" binds no rank; a rankfile would bind each to a single core, where the
     usual binding gives a rank's threads a socket. This machine, if listed, always comes first; in a
-    batch job the others come in the order of the job, whatever that of `-H` is.
+    batch job the others come in the order of the job, whatever that of `-H` is. Slots are filled by
+    default, and asked for only where the user has a policy, since that changes how ranks are bound.
     """
     if blocks := _in_filled_blocks("openmpi-4", hosts, placement):
-        return _told_to_open_mpi(blocks, file)
+        policy = os.environ.get(_OPEN_MPI_4_POLICY)
+        return _by_slots(policy, blocks, file) if policy else _told_to_open_mpi(blocks, file)
     return Order(
         ["--mca", "rmaps", "seq", "--hostfile", str(file)],
         file=file,

@@ -39,6 +39,8 @@ _MPI4PY = (
     "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; import re\n"
     "print(*(line.split()[-1] for line in open('/proc/self/maps') if re.search(r'/libmpi', line)))"
 )
+_LIST = "mca_base_env_list"
+"""Open MPI 4's parameter of variables for the program, name=value or names, with semicolons."""
 _ANSWERS = "launchers.json"
 """The file in the cache with what launchers answered."""
 MOST_ANSWERS = 32
@@ -98,12 +100,22 @@ class Launcher:
         return [*command, "-n", str(ranks), *program]
 
     def setting(self, environment: Mapping[str, str]) -> list[str]:
-        """Returns the options that set variables for the program only."""
+        """Returns the options that set variables for the program only.
+
+        Raises UserError if they can't be added to a list that the user has.
+        """
+        if self.flavour == "openmpi" and (listed := self._listed_by_user()):
+            return ["--mca", _LIST, ";".join([listed, *map(_listable, environment.items())])]
         if self.flavour == "openmpi":
             return [
                 word for name, value in environment.items() for word in ("-x", f"{name}={value}")
             ]
         return [word for name, value in environment.items() for word in ("-genv", name, value)]
+
+    def _listed_by_user(self) -> str:
+        """Returns the variables that the user sets by a list of Open MPI 4's, which goes on neither
+        with -x nor beside another such list."""
+        return os.environ.get(f"OMPI_MCA_{_LIST}", "") if self.version.startswith("4") else ""
 
     def reach(self, host: str, seconds: int) -> list[str] | None:
         """Returns a command that succeeds if the launcher can start a program on `host`.
@@ -370,3 +382,14 @@ def _output(command: Sequence[str]) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return result.stdout
+
+
+def _listable(setting: tuple[str, str]) -> str:
+    """Raises UserError if a variable can't be in Open MPI's list."""
+    name, value = setting
+    if ";" in value:
+        raise UserError(
+            f"OMPI_MCA_{_LIST} is set, and {name} has a semicolon, which separates that list: set "
+            "your variables otherwise, and unset it"
+        )
+    return f"{name}={value}"

@@ -23,10 +23,14 @@ if TYPE_CHECKING:
 
 _OWN_WISHES = ("THALWEG_FORCE", "THALWEG_RECORD", "THALWEG_TRACE", "THALWEG_SUMMARY")
 """Variables by which users ask the runtime library for something that needs no plan."""
-_OF_ALL_RANKS = ("THALWEG", "THALWEG_SETUP_TIMEOUT")
-"""Variables that hold on each rank by itself: not all launchers hand on ours."""
+_OF_USERS = (
+    "THALWEG", "THALWEG_SETUP_TIMEOUT", "THALWEG_VERBOSE", "THALWEG_FORCE", "THALWEG_REPRODUCIBLE",
+    "THALWEG_NONBLOCKING", "THALWEG_ONE_HOST", "THALWEG_ASSUME_HOSTS", "THALWEG_WINDOW",
+    "THALWEG_TRACE", "THALWEG_EVENTS", "THALWEG_RECORD", "THALWEG_SUMMARY",
+)  # fmt: skip
+"""What users tell the runtime library themselves: not all launchers hand on their environment."""
 _REPRODUCIBLE = "THALWEG_REPRODUCIBLE"
-"""The same, but a switch."""
+"""One of them, but a switch."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,7 @@ class Preparation:
             )
         found = {"LD_PRELOAD": ":".join(filter(None, [library, os.environ.get("LD_PRELOAD", "")]))}
         # Hydra takes the word after a name for its value, and an empty one is none.
-        found |= {name: os.environ[name] for name in _OF_ALL_RANKS if os.environ.get(name)}
+        found |= {name: os.environ[name] for name in _OF_USERS if os.environ.get(name)}
         if self.plan:
             found["THALWEG_PLAN"] = str(self.plan.absolute())
             found["THALWEG_RACE"] = (os.environ.get("THALWEG_RACE") or "1") if race else "0"

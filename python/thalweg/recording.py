@@ -76,6 +76,7 @@ class Recording:
         """Adds what the launcher knows to run.json. A note on standard error says why it can't."""
         path = self.folder / "run.json"
         try:
+            list(self.folder.iterdir())  # NFS forgets that rank 0's file wasn't there before.
             found = described(self.folder) or {"schema": 1}
             found["launch"] = {
                 "version": __version__,

@@ -23,6 +23,8 @@ class Expected:
     def read(self) -> dict[str, Any] | None:
         """Returns what the first file that was written since has; None if none was."""
         for file, before in self._before.items():
+            with contextlib.suppress(OSError):  # NFS forgets that a file wasn't there before.
+                list(file.parent.iterdir())
             if _version(file) != before:
                 with contextlib.suppress(OSError, ValueError):
                     found: dict[str, Any] = json.loads(file.read_text())

@@ -198,10 +198,13 @@ void BandwidthProbe::repeat_alone(double share) {
   if (static_cast<double>(unlike) <= disturbed_share * static_cast<double>(repeated)) return;
   _prober.note("flows that were measured at the same time disturbed each other: "
                "measuring them again, one at a time");
+  const auto known = _result;
   for (auto flow : _rest)
     _queue.put_back(flow);
   _queue.set_widths(Widths(_sites.size()));
   run(deadline);
+  for (auto flow : _rest) // Time may have ended before a flow was steady again.
+    if (!_result.measured(flow.from, flow.to)) restore(flow, known);
 }
 
 void BandwidthProbe::measure_alone(std::span<const Arrow> flows, double share) {
@@ -254,7 +257,7 @@ void BandwidthProbe::note_missing() const {
 void BandwidthProbe::run(Nanoseconds deadline) {
   const auto total = _queue.waiting();
   // At least once, since everything unmeasured is inferred from measured flows.
-  for (bool first = true; first || _prober.clock() < deadline; first = false) {
+  for (bool first = knows_too_little(); first || _prober.clock() < deadline; first = false) {
     for (auto flow : _queue.start())
       _running.push_back({flow, first_pace(flow)});
     if (_running.empty()) break;
@@ -269,6 +272,19 @@ void BandwidthProbe::run(Nanoseconds deadline) {
     if (!_result.measured(trial.flow.from, trial.flow.to)) _queue.put_back(trial.flow);
   }
   _running.clear();
+}
+
+/// Whether nothing is known about two sites, or about the hosts of one. A step after the deadline
+/// begins anew with short bursts, and tells no more than the last one did.
+bool BandwidthProbe::knows_too_little() const {
+  return std::ranges::any_of(_lanes, [&](const Lane& lane) {
+    const auto is_known = [&](HostId from, HostId to) { return _unsteady(from, to) > Rate(0); };
+    const auto knows = [&](HostId from) {
+      return std::ranges::any_of(_sites[lane.to], [&](HostId to) { return is_known(from, to); });
+    };
+    const bool has_flows = lane.from != lane.to || _sites[lane.from].size() > 1;
+    return has_flows && lane.measured.empty() && std::ranges::none_of(_sites[lane.from], knows);
+  });
 }
 
 std::vector<Arrow> BandwidthProbe::step() {

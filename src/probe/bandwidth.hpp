@@ -77,6 +77,7 @@ private:
   [[nodiscard]] std::optional<Arrow> odd_one(const Lane& lane, const Capacities& fastest) const;
   void forget(Arrow flow);
   void forget_if_unsteady(Arrow flow);
+  [[nodiscard]] bool knows_too_little() const;
   /// Whether these flows, which get this rate together, are too many for a joint capacity.
   using Crowded = bool (*)(const Widths::Joint& joint, std::size_t flows, Rate together);
   /// Puts back the flows whose rate was measured while they crowded a joint capacity. @return them

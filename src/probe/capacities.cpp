@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace thalweg::probe {
 namespace {
@@ -56,6 +57,7 @@ struct Hub {
   HostId host = 0;
   std::size_t count = 2;    ///< flows to try next
   std::vector<Arrow> flows; ///< all candidates
+  bool is_again = false;    ///< since its flows didn't run at the same time
 };
 
 /// Returns the other hosts, the host's own site first, rotated to begin after it, so that not all
@@ -160,6 +162,14 @@ private:
 
   void settle(std::size_t index, Rate together, Rate alone) {
     Hub& hub = _hubs[index];
+    const auto erase = [&] { _hubs.erase(_hubs.begin() + static_cast<std::ptrdiff_t>(index)); };
+    // One of the flows began when another one had ended, as after a lost message: that says
+    // nothing.
+    const bool was_again = std::exchange(hub.is_again, together == Rate(0));
+    if (hub.is_again) {
+      if (was_again) erase();
+      return;
+    }
     auto& capacity = _capacity[static_cast<std::size_t>(hub.host)];
     const bool found = filled(together, alone);
     auto& carried = _carried[static_cast<std::size_t>(hub.host)];
@@ -167,7 +177,7 @@ private:
     if (found) capacity = together;
     if (!found && hub.count >= hub.flows.size()) capacity = Rate::infinity();
     hub.count *= 2;
-    if (capacity != Rate(0)) _hubs.erase(_hubs.begin() + static_cast<std::ptrdiff_t>(index));
+    if (capacity != Rate(0)) erase();
   }
 
   void fill() {

@@ -14,7 +14,9 @@ constexpr Size large_message = 32'000;
 constexpr std::int64_t usual_repetitions = 15, fewest_repetitions = 5;
 /// Latencies beyond which fewer repetitions are made: each takes several round trips.
 constexpr Nanoseconds long_latency = 5'000'000;
-constexpr Size smallest_limit = 1024, largest_limit = 1 << 18;
+constexpr Size smallest_limit = 64, largest_limit = 1 << 18;
+/// Messages that tell how long others take roughly.
+constexpr Size short_message = 1024;
 
 struct CostOrder {
   std::int64_t peer = 0, first = 0, repetitions = 0;
@@ -190,18 +192,18 @@ double echo_time(Coordinator& coordinator, const Partner& partner, Size size) {
 /// Returns the additional time of a message just above the eager limit over one just below, minus a
 /// round trip.
 double handshake(Coordinator& coordinator, const Partner& partner, Size limit) {
-  const Size above = limit + limit / 8;
+  const Size above = limit + std::max<Size>(limit / 8, 1);
   const double bytes = static_cast<double>(above - limit) / partner.speed.rate * 1e9;
   const double more =
       echo_time(coordinator, partner, above) - echo_time(coordinator, partner, limit);
   return std::max(more - bytes - 2 * static_cast<double>(partner.latency), 0.0);
 }
 
-/// Returns how fast surely eager messages go, which tells how long to wait for larger ones.
+/// Returns how fast short messages go, which tells how long to wait for larger ones.
 Speed rough_speed(Coordinator& coordinator, HostId peer, Nanoseconds latency) {
   constexpr std::size_t part = 16;       // messages
   constexpr Nanoseconds slow_start = 10; // latencies: ten segments grow to 256 KB in five doublings
-  const Burst burst{0, peer, 64, smallest_limit, 0};
+  const Burst burst{0, peer, 64, short_message, 0};
   LiveProber prober(coordinator);
   const auto arrivals = prober.transfer({&burst, 1}, "measuring the cost of messages")[0].arrivals;
   const double rate = steady_rate(arrivals, burst.size, 0).rate.value;
@@ -274,10 +276,13 @@ Words find_eager_limit(const Channel& channel, const Words& words) {
 network::MessageCost measure_costs(Coordinator& coordinator, HostId peer, Nanoseconds latency) {
   network::MessageCost message;
   const Partner partner{peer, latency, rough_speed(coordinator, peer, latency)};
-  if (const Size limit = eager_limit(coordinator, partner); limit > 0) message.eager_limit = limit;
+  message.eager_limit = eager_limit(coordinator, partner);
   if (message.eager_limit < largest_limit)
     message.handshake = coordinator.undilated(handshake(coordinator, partner, message.eager_limit));
+  message.combine_per_byte = coordinator.undilated(time_combining() * 1e9);
+  // Above the limit a send lasts until the other end's pause is over.
   const Size large = std::min(large_message, message.eager_limit);
+  if (large <= ping_size) return message;
   const auto on_wire = partner.speed.on_wire(static_cast<double>(large));
   const auto small = costs_at(coordinator, partner, ping_size, 2 * latency + 500'000);
   const auto big = costs_at(coordinator, partner, large, 2 * (latency + on_wire) + 500'000);
@@ -285,7 +290,6 @@ network::MessageCost measure_costs(Coordinator& coordinator, HostId peer, Nanose
   message.receive = coordinator.undilated(small.receive);
   const double more = std::max(big.send + big.receive - small.send - small.receive, 0.0);
   message.per_byte = coordinator.undilated(more / 2 / static_cast<double>(large - ping_size));
-  message.combine_per_byte = coordinator.undilated(time_combining() * 1e9);
   return message;
 }
 

@@ -173,3 +173,17 @@ def test_matches_ask_nobody_and_leave_out_what_is_not_sure(
     assert host_names.matches(["n2.lyon"], ["n2.paris"]) == [0]
     assert host_names.matches(["n2.lyon"], ["n2.paris"], domains=True) == [None]
     assert host_names.matches(["n2.lyon"], ["n2"], domains=True) == [0]
+
+
+def test_what_another_run_saw_at_the_same_time_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    recall, others = host_names.recall, [True]
+
+    def meanwhile() -> dict[str, str]:
+        known = recall()
+        if others.pop() if others else False:  # between what this run reads and what it writes
+            host_names.remember(["lyon"], ["n2"])
+        return known
+
+    monkeypatch.setattr(host_names, "recall", meanwhile)
+    host_names.remember(["paris"], ["n1"])
+    assert recall() == {"lyon": "n2", "paris": "n1"}

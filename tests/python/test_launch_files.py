@@ -51,6 +51,19 @@ def test_the_cores_that_the_user_gives_a_rank_stay(
     assert ("isn't followed" in found.remark) == policy.startswith(("node", "ppr"))
 
 
+@pytest.mark.parametrize(
+    ("policy", "by"),
+    [("node", "slot"), ("ppr:1:node", "slot"), ("node:PE=2", "slot:PE=2"), ("slot", "slot")],
+)
+def test_open_mpi_4_fills_slots_whatever_policy_the_user_has(
+    policy: str, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMPI_MCA_rmaps_base_mapping_policy", policy)
+    found = order("openmpi-4", HOSTS, BLOCKS, FILE)
+    assert found.options == ["--map-by", by, "-H", "c:3,b:2,a:2"]
+    assert bool(found.remark) == (policy != "slot")
+
+
 def test_a_rankfile_has_no_colon_in_its_name() -> None:
     cores = cast("list[Core]", [SimpleNamespace(number=at) for at in range(len(BLOCKS))])
     with pytest.raises(UserError, match="colon"):

@@ -332,3 +332,13 @@ def test_the_launcher_of_a_librarys_own_installation_is_found(tmp_path: Path, fo
     library = tmp_path / folder / "libmpi.so.12"
     library.touch()
     assert launcher.find("mpich", library) == Launcher(path, "mpich", "2021.9")
+
+
+def test_variables_join_a_list_of_the_users_for_open_mpi_4(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMPI_MCA_mca_base_env_list", "FOO=7")
+    assert OPENMPI.setting({"A": "1", "B": "x y"}) == [
+        "--mca", "mca_base_env_list", "FOO=7;A=1;B=x y",
+    ]  # fmt: skip
+    assert Launcher(Path("mpirun"), "openmpi", "5.0.7").setting({"A": "1"}) == ["-x", "A=1"]
+    with pytest.raises(UserError, match="B has a semicolon"):
+        OPENMPI.setting({"B": "bcast=chain;reduce=native"})

@@ -364,6 +364,16 @@ def test_the_environment_may_ask_for_the_library_on_one_host(
     assert ("LD_PRELOAD=" in words) == is_preloaded
 
 
+def test_ranks_get_what_users_tell_the_runtime(
+    launcher: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THALWEG_REPRODUCIBLE", "1")
+    monkeypatch.setenv("THALWEG_FORCE", "bcast=chain")
+    assert main(["run", "-n", "2", "-H", "a:2", "--launcher", str(launcher), "./app"]) == 7
+    words = launcher.with_name("arguments").read_text().splitlines()
+    assert {"THALWEG_REPRODUCIBLE=1", "THALWEG_FORCE=bcast=chain"} <= set(words)
+
+
 def test_all_ranks_get_what_holds_on_each_by_itself(
     launcher: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,3 +57,19 @@ TEST_CASE("two sites whose flow had no time to get steady have its rate, not tha
       CHECK(found.rate(from, to).value() == Approx(far_rate.value()).epsilon(0.1));
     }
 }
+
+TEST_CASE("no step is begun after the deadline where something is known of all sites") {
+  const auto net = far_sites(2, 3, Time(50e-3));
+  const auto latencies = latencies_of(net);
+  const auto sites = sites_of(net, 3);
+  SimulatedProber prober(net, Time(0.5), noise, 1);
+  BandwidthProbe probe(prober, latencies, sites, 65536);
+  probe.sample(sample_ends);
+  probe.measure_rest(Widths(sites.size()), {}, rest_ends); // has a step for sites without a flow
+  const auto end = prober.clock();
+  REQUIRE(end > prober.deadline(rest_ends));
+  const auto found = probe.result();
+  probe.measure_rest(Widths(sites.size()), {}, rest_ends);
+  CHECK(prober.clock() == end);
+  CHECK(probe.result().rate == found.rate);
+}
