@@ -7,7 +7,7 @@ papers, which are `given` as they are printed. Whoever words a claim anew keeps 
 
 import re
 
-from claims_of_audit import AUDIT
+from claims_of_audit import AUDIT, gains_of_programs
 from claims_of_cloudmap import CLOUDMAP, PLACEMENTS
 from claims_of_cmpi import CMPI
 from claims_of_ideas import IDEAS
@@ -148,7 +148,11 @@ README: Claims = {
         all_of(*(column("startup", "bar", each, says="<= #") for each in KNOWN)),
         note("probe", "All right in # of # probings"),
         day("planner"),
-        given("4", "5"),
+        given("4", "16", "1,024"),
+        *(of(*gains_of_programs(16, 64, 256, 1024)) for of in (least, most)),
+        given("4,096"),
+        *(of(*gains_of_programs(4096)) for of in (least, most)),
+        given("5"),
     ],
     "`script/bench never-slower` measures": [
         kinds("never-slower", "scenario", AFTER_RACE),

@@ -135,6 +135,7 @@ AUDIT: Claims = {
         given("64"),
         *(of(*gains_of_programs(16, 64)) for of in (least, most)),
         *(of(*gains_of_programs(256, 1024, 4096)) for of in (least, most)),
+        given("4,096"),
         note("smpi-lab", "Within 10 % of the lab: # of # (wanted"),
         given("10 %"),
     ],
