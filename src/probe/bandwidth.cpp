@@ -229,9 +229,13 @@ void BandwidthProbe::repeat_disturbed(const std::vector<network::Trunk>& trunks,
 
 Bandwidths BandwidthProbe::result() const {
   Bandwidths result = _result;
-  const bool any =
-      std::ranges::any_of(_lanes, [](const Lane& lane) { return !lane.measured.empty(); });
-  if (!any) result.rate = _unsteady;
+  // What a flow had reached between two sites says more about them than flows between others.
+  for (const auto& lane : _lanes) {
+    if (!lane.measured.empty()) continue;
+    for (HostId from : _sites[lane.from])
+      for (HostId to : _sites[lane.to])
+        result.rate(from, to) = _unsteady(from, to);
+  }
   infer(result.rate, _sites);
   return result;
 }

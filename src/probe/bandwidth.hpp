@@ -47,7 +47,8 @@ public:
   void repeat_disturbed(const std::vector<network::Trunk>& trunks, double share);
   /// Measures these flows, one at a time, the first one in any case.
   void measure_alone(std::span<const Arrow> flows, double share);
-  /// Returns what was measured, and what follows for the others (flows.hpp).
+  /// Returns what was measured, and what follows for the others (flows.hpp). Where no flow between
+  /// two sites got steady, the rates that some had reached count, with an infinite error.
   [[nodiscard]] Bandwidths result() const;
 
 private:
