@@ -1,5 +1,6 @@
 #include "probe/costs.hpp"
 
+#include "probe/eager_search.hpp"
 #include "probe/latency.hpp"
 #include "probe/transfer.hpp"
 #include "units/index.hpp"
@@ -11,12 +12,13 @@ namespace thalweg::probe {
 namespace {
 
 constexpr Size large_message = 32'000;
+/// What less costs more than a ping can't be told from chance.
+constexpr Size least_large = 16 * ping_size;
 constexpr std::int64_t usual_repetitions = 15, fewest_repetitions = 5;
 /// Latencies beyond which fewer repetitions are made: each takes several round trips.
 constexpr Nanoseconds long_latency = 5'000'000;
-constexpr Size smallest_limit = 64, largest_limit = 1 << 18;
-/// Messages that tell how long others take roughly.
-constexpr Size short_message = 1024;
+/// Most libraries send it eagerly.
+constexpr Size small_message = 1024;
 
 struct CostOrder {
   std::int64_t peer = 0, first = 0, repetitions = 0;
@@ -103,25 +105,6 @@ void sleep_through(const Channel& channel, int peer, Nanoseconds latency) {
   }
 }
 
-Size search_limit(const Channel& channel, int peer, const EagerOrder& order) {
-  const auto eager = [&](Size size) { return is_eager(channel, peer, size, order); };
-  if (!eager(smallest_limit)) return 0;
-  // The largest power of two that is eager, then what lies between it and the next one.
-  int eager_power = 0, other_power = std::bit_width(index(largest_limit / smallest_limit));
-  while (other_power - eager_power > 1) {
-    const int middle = (eager_power + other_power) / 2;
-    (eager(smallest_limit << middle) ? eager_power : other_power) = middle;
-  }
-  Size below = smallest_limit << eager_power;
-  if (below >= largest_limit) return below;
-  // Round sizes lie just below usual limits: 64,000 bytes are sent eagerly where 64 KiB are.
-  for (Size above = 2 * below; above - below > below / 64;) {
-    const Size middle = (below + above) / 2;
-    (eager(middle) ? below : above) = middle;
-  }
-  return below;
-}
-
 /// Returns the seconds per byte of summing floats.
 double time_combining() {
   constexpr int count = 1 << 16;
@@ -192,18 +175,18 @@ double echo_time(Coordinator& coordinator, const Partner& partner, Size size) {
 /// Returns the additional time of a message just above the eager limit over one just below, minus a
 /// round trip.
 double handshake(Coordinator& coordinator, const Partner& partner, Size limit) {
-  const Size above = limit + std::max<Size>(limit / 8, 1);
+  const Size above = above_limit(limit);
   const double bytes = static_cast<double>(above - limit) / partner.speed.rate * 1e9;
   const double more =
       echo_time(coordinator, partner, above) - echo_time(coordinator, partner, limit);
   return std::max(more - bytes - 2 * static_cast<double>(partner.latency), 0.0);
 }
 
-/// Returns how fast short messages go, which tells how long to wait for larger ones.
+/// Returns how fast surely eager messages go, which tells how long to wait for larger ones.
 Speed rough_speed(Coordinator& coordinator, HostId peer, Nanoseconds latency) {
   constexpr std::size_t part = 16;       // messages
   constexpr Nanoseconds slow_start = 10; // latencies: ten segments grow to 256 KB in five doublings
-  const Burst burst{0, peer, 64, short_message, 0};
+  const Burst burst{0, peer, 64, small_message, 0};
   LiveProber prober(coordinator);
   const auto arrivals = prober.transfer({&burst, 1}, "measuring the cost of messages")[0].arrivals;
   const double rate = steady_rate(arrivals, burst.size, 0).rate.value;
@@ -266,7 +249,7 @@ Words find_eager_limit(const Channel& channel, const Words& words) {
     sleep_through(channel, peer, order.latency);
     return {};
   }
-  const Size limit = search_limit(channel, peer, order);
+  const Size limit = find_limit([&](Size size) { return is_eager(channel, peer, size, order); });
   Words end;
   append(end, Attempt{});
   channel.send(peer, Tag::eager, end);
@@ -279,17 +262,18 @@ network::MessageCost measure_costs(Coordinator& coordinator, HostId peer, Nanose
   message.eager_limit = eager_limit(coordinator, partner);
   if (message.eager_limit < largest_limit)
     message.handshake = coordinator.undilated(handshake(coordinator, partner, message.eager_limit));
-  message.combine_per_byte = coordinator.undilated(time_combining() * 1e9);
-  // Above the limit a send lasts until the other end's pause is over.
+  // A larger send waits for its receive, and doesn't tell its cost.
+  const Size little = std::min(ping_size, message.eager_limit);
   const Size large = std::min(large_message, message.eager_limit);
-  if (large <= ping_size) return message;
   const auto on_wire = partner.speed.on_wire(static_cast<double>(large));
-  const auto small = costs_at(coordinator, partner, ping_size, 2 * latency + 500'000);
+  const auto small = costs_at(coordinator, partner, little, 2 * latency + 500'000);
   const auto big = costs_at(coordinator, partner, large, 2 * (latency + on_wire) + 500'000);
   message.send = coordinator.undilated(small.send);
   message.receive = coordinator.undilated(small.receive);
   const double more = std::max(big.send + big.receive - small.send - small.receive, 0.0);
-  message.per_byte = coordinator.undilated(more / 2 / static_cast<double>(large - ping_size));
+  if (large >= least_large)
+    message.per_byte = coordinator.undilated(more / 2 / static_cast<double>(large - little));
+  message.combine_per_byte = coordinator.undilated(time_combining() * 1e9);
   return message;
 }
 

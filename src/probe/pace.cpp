@@ -16,10 +16,10 @@ constexpr double first_arrivals = 0.5;  // round trips between the first of a cr
 } // namespace
 
 Pace pace_for(double bytes, Size eager_limit, Size pieces) {
-  constexpr Size least_limit = 1024; // for a library that sends nothing eagerly
+  constexpr Size least_limit = 256; // smaller messages keep a fast link waiting for the ranks
   const double total = std::clamp(bytes, fewest_bytes, most_bytes);
-  const Size size = std::min(std::clamp(static_cast<Size>(total) / pieces, smallest, largest),
-                             std::max(eager_limit, least_limit));
+  const Size wanted = std::clamp(static_cast<Size>(total) / pieces, smallest, largest);
+  const Size size = eager_limit >= least_limit ? std::min(wanted, eager_limit) : wanted;
   return {static_cast<std::int64_t>(std::ceil(total / static_cast<double>(size))), size};
 }
 

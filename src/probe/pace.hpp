@@ -12,7 +12,8 @@ struct Pace {
 };
 
 /// Returns the messages that carry about `bytes`. They are eager: messages that wait for a
-/// handshake may overtake each other, and arrive all at the end.
+/// handshake may overtake each other, and arrive all at the end. Where hardly any message is eager
+/// they are as large as if all were, since few wait at the same time.
 /// @param pieces the least number of messages, if they aren't too small then
 Pace pace_for(double bytes, Size eager_limit, Size pieces = 16);
 /// The limits of a stream's bytes. 50 Gbit/s with a round trip of 100 ms need 3 GB.

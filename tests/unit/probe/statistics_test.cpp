@@ -176,10 +176,12 @@ TEST_CASE("without samples a latency isn't known") {
 }
 
 TEST_CASE("a stream's messages are of some size even if nothing is sent eagerly") {
-  for (const Size eager_limit : {0, 1, 4096, 1 << 20}) {
+  for (const Size eager_limit : {0, 1, 512, 4096, 1 << 20}) {
     const auto pace = pace_for(1e6, eager_limit);
     CHECK(pace.size > 0);
     CHECK(pace.count * pace.size >= 1'000'000);
     CHECK(pace.count < 2000);
   }
+  CHECK(pace_for(1e6, 512).size == 512);
+  CHECK(pace_for(1e6, 16).size == pace_for(1e6, 1 << 20).size); // Few wait at the same time.
 }
