@@ -26,3 +26,10 @@ def lab(environment: Mapping[str, str] = os.environ) -> list[str]:
     names = ("THALWEG_LAB", "THALWEG_LAB_DILATION")
     scenario = environment.get("THALWEG_LAB_SCENARIO")
     return [environment.get(name, "") for name in names] + ([scenario] if scenario else [])
+
+
+def cluster(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Returns what tells hosts from those of another cluster that have the same names and share
+    this cache, where the batch system names its cluster."""
+    names = (environment.get(name) for name in ("SLURM_CLUSTER_NAME", "SGE_CLUSTER_NAME"))
+    return [name for name in names if name]

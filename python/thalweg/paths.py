@@ -14,6 +14,7 @@ from pathlib import Path
 from thalweg import __version__
 from thalweg.cache_folder import ANOTHER_CACHE as ANOTHER_CACHE
 from thalweg.cache_folder import cache as cache
+from thalweg.cache_folder import cluster as cluster
 from thalweg.cache_folder import lab as lab
 from thalweg.errors import UserError
 from thalweg.files import check_output, writing
@@ -55,10 +56,11 @@ def simulated_runtime() -> list[Path]:
 
 
 def network(hosts: Iterable[str]) -> Path:
-    """Returns where the cache has the network of a set of hosts: of this lab, if we are in one."""
+    """Returns where the cache has the network of a set of hosts: of this lab or this
+    batch system's cluster, if we are in one."""
     import hashlib  # which brings OpenSSL with it: programs on one host start without
 
-    key = json.dumps([__version__, [sorted(hosts), lab()]])
+    key = json.dumps([__version__, [sorted(hosts), lab(), *cluster()]])
     return cache() / "networks" / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.json"
 
 

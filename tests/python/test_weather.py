@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from four_hosts import NAMES, network
 
-from thalweg import batch_job, paths, weather, weather_file, weather_text
+from thalweg import batch_job, host_names, paths, weather, weather_file, weather_text
 from thalweg import network as networks
 from thalweg.cli import main
 from thalweg.weather import Entry
@@ -265,3 +265,13 @@ def test_one_host_that_is_named_alone_has_no_network(capsys: pytest.CaptureFixtu
     assert main(["weather", "-H", "x"]) == 0
     line = "1 host (x): nothing is known; one host alone has no network"
     assert capsys.readouterr().out.splitlines() == [line]
+
+
+def test_hosts_of_another_cluster_with_the_same_names_are_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = [(paths.network(NAMES), weather_file.location(NAMES), host_names.location())]
+    for cluster in ("one", "other"):
+        monkeypatch.setenv("SLURM_CLUSTER_NAME", cluster)
+        found.append((paths.network(NAMES), weather_file.location(NAMES), host_names.location()))
+    assert all(len({*files}) == len(found) for files in zip(*found, strict=True))
