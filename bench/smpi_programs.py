@@ -59,8 +59,7 @@ programs = (
     Program(
         "N-body", "nbody", "--steps 2 --bodies {bodies} --message {message}", 4096, "{message}"
     ),
-    # With 4,096 ranks SOR takes more than ten minutes to simulate.
-    Program("SOR", "sor", "--size {rows} --tolerance {change}", 1024, "0"),
+    Program("SOR", "sor", "--size {rows} --tolerance {change}", 4096, "0"),
     Program("3-D stencil", "patterns", "mg", 4096, "0"),
     Program("IS (NAS)", "", "{ranks} S", 128, "0"),  # its class S refuses more
 )
