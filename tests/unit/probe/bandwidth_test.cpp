@@ -39,15 +39,20 @@ Sites sites_of(const Topology& net, HostId each) {
   return sites;
 }
 
+/// Two sites whose near flows are measured in a short budget, and whose far ones aren't.
+struct Sampled {
+  Topology net = far_sites(2, 3, Time(50e-3));
+  decltype(latencies_of(net)) latencies = latencies_of(net);
+  Sites sites = sites_of(net, 3);
+  SimulatedProber prober{net, Time(0.5), noise, 1};
+  BandwidthProbe probe{prober, latencies, sites, 65536};
+  Sampled() { probe.sample(sample_ends); }
+};
+
 } // namespace
 
-TEST_CASE("two sites whose flow had no time to get steady have its rate, not that of others") {
-  const auto net = far_sites(2, 3, Time(50e-3));
-  const auto latencies = latencies_of(net);
-  const auto sites = sites_of(net, 3);
-  SimulatedProber prober(net, Time(0.5), noise, 1);
-  BandwidthProbe probe(prober, latencies, sites, 65536);
-  probe.sample(sample_ends);
+TEST_CASE_FIXTURE(
+    Sampled, "two sites whose flow had no time to get steady have its rate, not that of others") {
   const auto found = probe.result();
   CHECK(found.measured(0, 1));
   CHECK(found.rate(0, 1).value() == Approx(near_rate.value()).epsilon(0.1));
@@ -58,13 +63,8 @@ TEST_CASE("two sites whose flow had no time to get steady have its rate, not tha
     }
 }
 
-TEST_CASE("no step is begun after the deadline where something is known of all sites") {
-  const auto net = far_sites(2, 3, Time(50e-3));
-  const auto latencies = latencies_of(net);
-  const auto sites = sites_of(net, 3);
-  SimulatedProber prober(net, Time(0.5), noise, 1);
-  BandwidthProbe probe(prober, latencies, sites, 65536);
-  probe.sample(sample_ends);
+TEST_CASE_FIXTURE(Sampled,
+                  "no step is begun after the deadline where something is known of all sites") {
   probe.measure_rest(Widths(sites.size()), {}, rest_ends); // has a step for sites without a flow
   const auto end = prober.clock();
   REQUIRE(end > prober.deadline(rest_ends));
