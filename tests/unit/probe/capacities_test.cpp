@@ -13,7 +13,7 @@ namespace {
 
 constexpr Rate rate{12.5e6};
 
-/// Of the flows that one host sends at the same time, the second begins when the first has ended,
+/// The second of the flows that one host sends at the same time begins when the first has ended,
 /// as after a lost message.
 class LateProber : public SimulatedProber {
 public:
