@@ -1,6 +1,7 @@
 """Whether hosts can be reached as a launcher reaches them."""
 
 import subprocess
+import threading
 from collections.abc import Sequence
 
 from thalweg.errors import UserError
@@ -36,6 +37,7 @@ class _Attempts:
         self._patience = patience
         self._running: list[subprocess.Popen[str]] = []
         self._ended = False
+        self._starting = threading.Lock()
 
     def problem(self, host: str) -> str:
         """Says why a host can't be reached; empty if it can."""
@@ -43,15 +45,11 @@ class _Attempts:
         if not command:
             return ""
         try:
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
-            )  # fmt: skip
+            process = self._start(command)
         except OSError as error:
             return f"host {host} can't be reached: {command[0]}: {error.strerror}"
-        self._running.append(process)
-        if self._ended:
-            end_tree(process)
+        if process is None:
+            return ""
         try:
             _, said = process.communicate(timeout=self._patience + 1)
         except subprocess.TimeoutExpired:
@@ -62,9 +60,22 @@ class _Attempts:
         reason = (said.strip().splitlines() or [f"{command[0]} failed"])[-1]
         return f"host {host} can't be reached: {reason}"
 
+    def _start(self, command: Sequence[str]) -> subprocess.Popen[str] | None:
+        """Starts a process that end() knows of; none after that. Raises OSError."""
+        with self._starting:
+            if self._ended:
+                return None
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
+            )  # fmt: skip
+            self._running.append(process)
+            return process
+
     def end(self) -> None:
-        """Ends those that run, and those that begin from now on."""
-        self._ended = True
+        """Ends those that run, also one that is being started; no other one begins."""
+        with self._starting:
+            self._ended = True
         for process in list(self._running):
             if process.poll() is None:
                 end_tree(process)
