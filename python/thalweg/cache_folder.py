@@ -21,15 +21,9 @@ def cache() -> Path:
         raise UserError("there is no home folder; set XDG_CACHE_HOME to a folder") from None
 
 
-def lab(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """Returns what tells the network of a lab from others of the same hosts, if we are in one."""
-    names = ("THALWEG_LAB", "THALWEG_LAB_DILATION")
-    scenario = environment.get("THALWEG_LAB_SCENARIO")
-    return [environment.get(name, "") for name in names] + ([scenario] if scenario else [])
-
-
-def cluster(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """Returns what tells hosts from those of another cluster that have the same names and share
-    this cache, where the batch system names its cluster."""
-    names = (environment.get(name) for name in ("SLURM_CLUSTER_NAME", "SGE_CLUSTER_NAME"))
-    return [name for name in names if name]
+def surroundings(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Returns what tells hosts from others of the same names that share this cache: those of
+    another lab, or of another cluster, where the batch system names its cluster."""
+    lab = [environment.get(name, "") for name in ("THALWEG_LAB", "THALWEG_LAB_DILATION")]
+    names = ("THALWEG_LAB_SCENARIO", "SLURM_CLUSTER_NAME", "SGE_CLUSTER_NAME")
+    return lab + [environment[name] for name in names if environment.get(name)]

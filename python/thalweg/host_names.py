@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 
 from thalweg import console
-from thalweg.cache_folder import ANOTHER_CACHE, cache, cluster, lab
+from thalweg.cache_folder import ANOTHER_CACHE, cache, surroundings
 from thalweg.errors import UserError
 from thalweg.files import locked, write_error, write_whole
 from thalweg.printable import short
@@ -332,6 +332,5 @@ def reachable(hosts: Sequence[str]) -> list[str]:
 
 def location(environment: Mapping[str, str] = os.environ) -> Path:
     """Returns the file, which is another one for each lab and cluster."""
-    where = [*lab(environment), *cluster(environment)]
-    key = hashlib.sha256(json.dumps(where).encode()).hexdigest()
+    key = hashlib.sha256(json.dumps(surroundings(environment)).encode()).hexdigest()
     return cache() / "names" / f"{key[:16]}.json"

@@ -175,8 +175,6 @@ def _beside(file: Path) -> Path:
 
 
 _OPEN_MPI_POLICY = "PRTE_MCA_rmaps_default_mapping_policy"
-
-
 _OPEN_MPI_4_POLICY = "OMPI_MCA_rmaps_base_mapping_policy"
 
 

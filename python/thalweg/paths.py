@@ -14,8 +14,7 @@ from pathlib import Path
 from thalweg import __version__
 from thalweg.cache_folder import ANOTHER_CACHE as ANOTHER_CACHE
 from thalweg.cache_folder import cache as cache
-from thalweg.cache_folder import cluster as cluster
-from thalweg.cache_folder import lab as lab
+from thalweg.cache_folder import surroundings as surroundings
 from thalweg.errors import UserError
 from thalweg.files import check_output, writing
 
@@ -60,7 +59,7 @@ def network(hosts: Iterable[str]) -> Path:
     batch system's cluster, if we are in one."""
     import hashlib  # which brings OpenSSL with it: programs on one host start without
 
-    key = json.dumps([__version__, [sorted(hosts), lab(), *cluster()]])
+    key = json.dumps([__version__, [sorted(hosts), surroundings()]])
     return cache() / "networks" / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.json"
 
 

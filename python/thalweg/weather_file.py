@@ -39,7 +39,7 @@ _noted: set[Path] = set()
 
 def location(hosts: Iterable[str], environment: Mapping[str, str] = os.environ) -> Path:
     """Returns the file of a set of hosts, of this lab or cluster if we are in one."""
-    key = json.dumps([sorted(set(hosts)), paths.lab(environment), *paths.cluster(environment)])
+    key = json.dumps([sorted(set(hosts)), paths.surroundings(environment)])
     name = hashlib.sha256(key.encode()).hexdigest()[:16]
     return paths.cache() / "weather" / f"{name}.jsonl"
 

@@ -45,9 +45,7 @@ std::optional<schedule::Step> add_rounds_of(const planner::Problem& ranks,
       if (each.from != rank || each.from == each.to) continue;
       const schedule::Step step = begin + each.step;
       if (step >= most_phases) return std::nullopt;
-      std::int64_t bytes = 0;
-      for (const schedule::Range& range : each.what)
-        layout.for_each_interval(0, range, [&](schedule::Interval part) { bytes += part.size(); });
+      const std::int64_t bytes = layout.size(0, each.what);
       entries.push_back({member(each.from), member(each.to), call.count * segments,
                          call.count * static_cast<double>(bytes), step});
       end = std::max(end, step + 1);

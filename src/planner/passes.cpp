@@ -137,8 +137,8 @@ void Passes::compare() {
   if (is_enabled("fluid")) pass("fluid", [&] { predict_fluid(); });
   if (is_enabled("search")) pass("search", [&] { search(); });
   if (is_enabled("fluid")) pass("confirm", [&] { confirm(); });
-  const bool simulates = is_enabled("fast") || is_enabled("fluid");
-  if (is_enabled("estimate") && !simulates) pass("confirm", [&] { confirm_estimate(); });
+  if (is_enabled("estimate") && best_judge(_options) == "estimate")
+    pass("confirm", [&] { confirm_estimate(); });
 }
 
 void Passes::pass(const char* name, const std::function<void()>& body) {

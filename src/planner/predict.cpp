@@ -22,13 +22,6 @@ constexpr double first_margin = 2;
 constexpr std::ptrdiff_t slow_start_finalists = 12;
 constexpr double slow_start_margin = 2;
 
-bool has_data(const schedule::Transfer& transfer, const schedule::Layout& layout) {
-  Size size = 0;
-  for (const schedule::Range& range : transfer.what)
-    layout.for_each_interval(0, range, [&](schedule::Interval part) { size += part.size(); });
-  return size > 0;
-}
-
 } // namespace
 
 void Passes::estimate() {
@@ -236,7 +229,7 @@ double Passes::busiest_messages(const Entrant& entrant) const {
   const bool may_be_empty = layout.total() > 0 && layout.may_have_empty_chunks();
   std::vector<int> messages(static_cast<std::size_t>(skeleton.ranks));
   for (const schedule::Transfer& transfer : sink.transfers()) {
-    if (may_be_empty && !has_data(transfer, layout)) continue;
+    if (may_be_empty && layout.size(0, transfer.what) == 0) continue;
     for (const collective::Rank rank : {transfer.from, transfer.to})
       ++messages[static_cast<std::size_t>(rank)];
   }

@@ -47,10 +47,7 @@ Load load_of(const Problem& problem, const Skeleton& skeleton) {
   for (const schedule::Transfer& transfer : sink.transfers()) {
     if (transfer.from == transfer.to) continue;
     load.messages += pipeline.segments;
-    for (const schedule::Range& range : transfer.what)
-      layout.for_each_interval(0, range, [&](schedule::Interval interval) {
-        load.bytes += static_cast<double>(interval.size());
-      });
+    load.bytes += static_cast<double>(layout.size(0, transfer.what));
   }
   return load;
 }

@@ -203,8 +203,7 @@ void BandwidthProbe::repeat_alone(double share) {
     _queue.put_back(flow);
   _queue.set_widths(Widths(_sites.size()));
   run(deadline);
-  for (auto flow : _rest) // Time may have ended before a flow was steady again.
-    if (!_result.measured(flow.from, flow.to)) restore(flow, known);
+  restore_unmeasured(_rest, known);
 }
 
 void BandwidthProbe::measure_alone(std::span<const Arrow> flows, double share) {
@@ -226,8 +225,7 @@ void BandwidthProbe::repeat_disturbed(const std::vector<network::Trunk>& trunks,
   });
   _queue.set_widths(std::move(widths));
   run(_prober.deadline(share));
-  for (auto flow : disturbed)
-    if (!_result.measured(flow.from, flow.to)) restore(flow, before);
+  restore_unmeasured(disturbed, before);
 }
 
 Bandwidths BandwidthProbe::result() const {
@@ -340,6 +338,12 @@ void BandwidthProbe::restore(Arrow flow, const Bandwidths& before) {
   if (rate == Rate(0)) lane_of(flow).measured.push_back(flow);
   rate = before.rate(flow.from, flow.to);
   _result.error(flow.from, flow.to) = before.error(flow.from, flow.to);
+}
+
+/// Time may have ended before a flow that was measured again was steady.
+void BandwidthProbe::restore_unmeasured(std::span<const Arrow> flows, const Bandwidths& before) {
+  for (auto flow : flows)
+    if (!_result.measured(flow.from, flow.to)) restore(flow, before);
 }
 
 void BandwidthProbe::forget(Arrow flow) {

@@ -86,6 +86,7 @@ private:
   void put_back(Arrow flow);
   /// Gives a flow the rate that it had before.
   void restore(Arrow flow, const Bandwidths& before);
+  void restore_unmeasured(std::span<const Arrow> flows, const Bandwidths& before);
   bool settle(Trial& trial, const Flow& flow);
   Pace& first_pace(Arrow flow);
   /// Returns how long a flow must last.

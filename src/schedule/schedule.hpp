@@ -128,6 +128,13 @@ public:
       }
     }
   }
+  /// Returns the units of ranges of one segment, such as a transfer's, together.
+  [[nodiscard]] std::int64_t size(std::int32_t segment, std::span<const Range> ranges) const {
+    std::int64_t size = 0;
+    for (const Range& range : ranges)
+      for_each_interval(segment, range, [&](Interval part) { size += part.size(); });
+    return size;
+  }
   [[nodiscard]] std::int64_t total() const { return _total; }
   [[nodiscard]] std::int32_t segments() const { return _segments; }
   [[nodiscard]] ChunkId chunks() const { return _blocks * _parts; }

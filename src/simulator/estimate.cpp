@@ -145,10 +145,7 @@ void Part::add_sampled(Rank rank, std::span<const Transfer> own, const schedule:
 void Part::add(const Transfer& transfer, Rank rank, std::int32_t phase,
                const schedule::Layout& layout) {
   if (transfer.from == transfer.to) return;
-  Size size = 0;
-  for (const schedule::Range& range : transfer.what)
-    layout.for_each_interval(0, range,
-                             [&](schedule::Interval interval) { size += interval.size(); });
+  const Size size = layout.size(0, transfer.what);
   if (size == 0 && layout.total() > 0) return;
   const bool sends = rank == transfer.from;
   _sides.push_back({rank, sends, phase, !sends && transfer.how != schedule::How::copy,

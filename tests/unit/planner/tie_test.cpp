@@ -18,11 +18,7 @@ double busiest(const Problem& problem, const Skeleton& skeleton) {
   const schedule::Layout layout = schedule.layout(problem.collective);
   for (std::int32_t segment = 0; segment < layout.segments(); ++segment)
     for (const schedule::Transfer& transfer : schedule.transfers()) {
-      Size bytes = 0;
-      for (const schedule::Range& range : transfer.what)
-        layout.for_each_interval(segment, range,
-                                 [&](schedule::Interval part) { bytes += part.size(); });
-      if (bytes == 0) continue;
+      if (layout.size(segment, transfer.what) == 0) continue;
       ++messages[static_cast<std::size_t>(transfer.from)];
       ++messages[static_cast<std::size_t>(transfer.to)];
     }
