@@ -42,7 +42,6 @@ std::vector<Cell> all_cells(int ranks) {
 
 struct CallOrder {
   Cell cell;
-  Nanoseconds start = 0; // on the rank's own clock
   Nanoseconds limit = 0; // no call takes longer unless a rank has died
 };
 
@@ -54,15 +53,14 @@ struct CallReply {
 double time_once(Coordinator& coordinator, const Cell& cell, Nanoseconds farthest,
                  Nanoseconds expected) {
   const auto limit = 10 * expected + 2 * coordinator.channel.patience();
-  const auto start = now() + farthest + ordering * coordinator.hosts() + slack;
   Job job{{},
           limit,
           "timing the MPI library's collectives",
-          {static_cast<std::int64_t>(cell.kind), cell.size}};
+          {static_cast<std::int64_t>(cell.kind), cell.size},
+          farthest + ordering * coordinator.hosts() + slack};
   for (int rank = 0; rank < coordinator.hosts(); ++rank) {
     auto order = begin(Command::collective);
-    append(order,
-           CallOrder{cell, start + coordinator.offsets[static_cast<std::size_t>(rank)], limit});
+    append(order, CallOrder{cell, limit});
     job.assignments.push_back({rank, std::move(order)});
   }
   const auto replies = coordinator.run(job);
@@ -156,13 +154,14 @@ void call(const Cell& cell, const std::vector<float>& in, std::vector<float>& ou
 } // namespace
 
 Words time_collective(const Channel& channel, const Words& words) {
-  std::size_t at = 1;
+  const Nanoseconds start = words[1];
+  std::size_t at = 2;
   const auto order = extract<CallOrder>(words, at);
   const bool has_blocks = collective::Collective{.kind = order.cell.kind, .ranks = 2}.blocks() > 1;
   const auto count = static_cast<std::size_t>(order.cell.size) / sizeof(float) *
                      static_cast<std::size_t>(has_blocks ? channel.size() : 1);
   std::vector<float> in(count, 1.0F), out(count);
-  sleep_until(order.start);
+  sleep_until(start);
   const watchdog::CollectiveCall limit(order.limit);
   CallReply times;
   times.entry = now();

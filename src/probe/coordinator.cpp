@@ -21,19 +21,31 @@ Coordinator::Coordinator(const Channel& ranks, const ProbeOptions& wishes, Repor
 
 std::vector<Words> Coordinator::run(const Job& job) {
   if (auto known = _journal.find(job.what, job.key)) {
-    _saved += std::max<Nanoseconds>(0, known->spent - (clock() - _start));
+    _clock = _start + known->spent;
+    _saved = std::max(_saved, _clock - now());
     _resumes = true;
     return std::move(known->replies);
   }
   if (_resumes && before_live) std::exchange(before_live, nullptr)();
   auto replies = run_live(job);
+  _clock = now() + _saved;
   report.step({job.what, job.key, clock() - _start, replies});
   return replies;
 }
 
+std::vector<Assignment> Coordinator::orders(const Job& job) const {
+  auto result = job.assignments;
+  if (!job.lead) return result;
+  const auto start = now() + *job.lead;
+  for (auto& [rank, order] : result)
+    order.insert(order.begin() + 1, start + offsets[static_cast<std::size_t>(rank)]);
+  return result;
+}
+
 std::vector<Words> Coordinator::run_live(const Job& job) const {
   const Assignment* own = nullptr;
-  for (const auto& assignment : job.assignments)
+  const auto assignments = orders(job);
+  for (const auto& assignment : assignments)
     if (assignment.rank == 0)
       own = &assignment;
     else

@@ -7,6 +7,7 @@
 #include "probe/report.hpp"
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -36,6 +37,9 @@ struct Job {
   Nanoseconds expected = 0; ///< expected duration on the wall clock
   std::string what;         ///< "measuring latency", for errors
   Words key;                ///< distinguishes it from others with the same `what`
+  /// How long after the orders all ranks begin, if they begin together: when that is on a rank's
+  /// own clock becomes the second word of its order.
+  std::optional<Nanoseconds> lead = {};
 };
 
 /// One or more ranks failed; the text says which and how.
@@ -82,8 +86,10 @@ public:
   [[nodiscard]] Rate undilated(Rate rate) const { return rate * options.dilation; }
   /// Returns the spent part of the time budget.
   [[nodiscard]] Time spent() const { return undilated(static_cast<double>(clock() - _start)); }
-  /// Returns the clock for deadlines: now() plus the time that the journal has saved.
-  [[nodiscard]] Nanoseconds clock() const { return now() + _saved; }
+  /// Returns the clock for deadlines: when the last job ended, on now()'s clock plus the time that
+  /// the journal has saved. It stands still between jobs, so that a probe which resumes another
+  /// decides as that one did.
+  [[nodiscard]] Nanoseconds clock() const { return _clock; }
   /// Returns when this share of the time budget is spent.
   [[nodiscard]] Nanoseconds deadline(double share) const;
   /// Returns when the MPI library's collectives should be over, if they begin now.
@@ -98,6 +104,9 @@ public:
   std::function<void()> before_live;
 
 private:
+  /// Returns a job's orders, with the time to begin if it has one. Made only as they are sent: the
+  /// clocks may have been compared since the job was planned.
+  [[nodiscard]] std::vector<Assignment> orders(const Job& job) const;
   /// @throws Failure naming the rank if it doesn't take the order
   void send_order(const Assignment& assignment, const Job& job) const;
   /// @throws Failure naming the silent ranks
@@ -105,7 +114,7 @@ private:
               std::span<const Accusation> accusations) const;
   std::vector<std::string> _names;
   Journal _journal;
-  Nanoseconds _start, _saved = 0;
+  Nanoseconds _start, _clock = _start, _saved = 0;
   bool _resumes = false; ///< the journal had results
 };
 

@@ -124,12 +124,12 @@ Words transfer(const Channel& channel, const Words& order) {
   return reply;
 }
 
-Nanoseconds LiveProber::start(std::span<const Assignment> assignments) const {
+Nanoseconds LiveProber::lead(std::span<const Assignment> assignments) const {
   Nanoseconds farthest = 0;
   for (const auto& assignment : assignments)
     if (!_distances.empty())
       farthest = std::max(farthest, _distances[static_cast<std::size_t>(assignment.rank)]);
-  return now() + farthest + ordering * static_cast<Nanoseconds>(assignments.size());
+  return farthest + ordering * static_cast<Nanoseconds>(assignments.size());
 }
 
 std::vector<Flow> LiveProber::transfer(std::span<const Burst> bursts, const std::string& what) {
@@ -146,10 +146,7 @@ std::vector<Flow> LiveProber::transfer(std::span<const Burst> bursts, const std:
   }
   for (auto& [rank, order] : orders)
     job.assignments.push_back({rank, std::move(order)});
-  const auto begin_at = start(job.assignments);
-  for (auto& [rank, order] : job.assignments)
-    order.insert(order.begin() + 1,
-                 begin_at + _coordinator.offsets[static_cast<std::size_t>(rank)]);
+  job.lead = lead(job.assignments);
   const auto replies = _coordinator.run(job);
 
   std::vector<Flow> flows(bursts.size());

@@ -27,8 +27,8 @@ public:
   void note(const std::string& text) override { _coordinator.report.note(text); }
 
 private:
-  /// Returns when all ranks with an order will have it.
-  [[nodiscard]] Nanoseconds start(std::span<const Assignment> assignments) const;
+  /// Returns how long it takes until all ranks with an order have it.
+  [[nodiscard]] Nanoseconds lead(std::span<const Assignment> assignments) const;
 
   Coordinator& _coordinator;
   std::vector<Nanoseconds> _distances;
