@@ -8,7 +8,7 @@ import polars as pl
 from rich.table import Table
 
 from thalweg import units
-from thalweg.analysis import paths, stages, words
+from thalweg.analysis import paths, stages, waits, words
 from thalweg.analysis.findings import Findings
 from thalweg.printable import plural
 
@@ -100,12 +100,12 @@ def _waits(found: Findings) -> Table:
     columns = ["wait state", "collective", "times", "mean", "total", "for whom", "because it"]
     table = _table("Wait states", columns)
     for row in found.waits.head(MOST).iter_rows(named=True):
-        computed = (row["computed"] or 0) >= (row["came_late"] or 0)
-        why = "computed longer" if computed else "left its last collective later"
+        nobody = row["culprit"] is None
+        whom = "-" if nobody else f"rank {row['culprit']} ({_percent(row['share'])})"
         planned = "" if row["planned"] else " (native)"
         table.add_row(
             row["state"], row["kind"] + planned, str(row["times"]), _time(row["mean"]),
-            _time(row["total"]), f"rank {row['culprit']} ({_percent(row['share'])})", why,
+            _time(row["total"]), whom, waits.why_late(row) or "-",
         )  # fmt: skip
     return table
 

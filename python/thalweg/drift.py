@@ -192,8 +192,10 @@ def _explained(
     `through`: the measured pairs that it is about.
     """
     factors = [wrong[pair] for pair in through if pair in wrong]
-    is_cause = len(factors) == len(through) >= 2 and max(factors) < 2 * min(factors)
-    return factors if is_cause else []
+    if len(factors) < max(len(through), 2):
+        return []
+    least, most = min(factors), max(factors)
+    return factors if most < 2 * least and (most < 1 or least > 1) else []
 
 
 def calibrated(

@@ -146,7 +146,7 @@ def place(
     moves, by the cost that decides: with collectives planned, as far as their ranks are few enough
     (src/mapping/planned.hpp), else by the estimate; but where there is a usual placement, that
     stays unless chains of messages (src/mapping/chains.hpp) take 5 % less, too. On more than 2,000
-    hosts of several sites that holds, with more than 512 ranks or 3,000 hosts, for block,
+    hosts that holds, with more than 512 ranks or 3,000 hosts, for block,
     interleave and random only.
 
     Raises UserError if there are fewer slots than ranks, or anything else doesn't fit.

@@ -11,7 +11,4 @@ def need(package: str, purpose: str) -> None:
     Raises UserError that says how to install it.
     """
     if importlib.util.find_spec(package) is None:
-        raise UserError(
-            f"{purpose} need the package {package}: run pip install 'thalweg[{package}]', or "
-            f"pip install {package}"
-        )
+        raise UserError(f"{purpose} need the package {package}: run pip install {package}")

@@ -88,17 +88,22 @@ def keep(question: Question, run: Run, net: Network) -> None:
     if seconds is None or hosts is None:
         return
     now = Timed(hosts, seconds, _cost(net, matrices.of_run(run), hosts))
-    kept = [*load(question), now][-MOST:]
-    value = json.dumps([_as_json(each) for each in kept], separators=(",", ":"))
-    wisdom.add(wisdom.location(), _key(question), value.encode())
+
+    def with_now(before: bytes | None) -> bytes:
+        kept = [*_read(before, question), now][-MOST:]
+        return json.dumps([_as_json(each) for each in kept], separators=(",", ":")).encode()
+
+    wisdom.change(wisdom.location(), _key(question), with_now)
 
 
 def load(question: Question) -> list[Timed]:
     """Returns the runs that are known, the latest last; none if they can't be read."""
-    known = wisdom.load(wisdom.location())
+    return _read(wisdom.load(wisdom.location()).get(_key(question)), question)
+
+
+def _read(kept: bytes | None, question: Question) -> list[Timed]:
     try:
-        found = json.loads(known.get(_key(question), b"[]"))
-        return [_timed(each, question.ranks) for each in found]
+        return [_timed(each, question.ranks) for each in json.loads(kept or b"[]")]
     except (ValueError, TypeError, LookupError):
         return []
 

@@ -63,6 +63,8 @@ def choose(
     began = time.monotonic()
     try:
         choice = run_placement.choose(net, listed, usual, program, matrix, in_blocks=in_blocks)
+        if choice and not _can_be_told(launcher, net, listed, choice.chosen.hosts):
+            choice = run_placement.choose(net, listed, usual, program, matrix, in_blocks=True)
     except UserError as error:
         if matrix:
             raise
@@ -89,6 +91,21 @@ def choose(
     for line in run_placement.lines(choice):
         console.note(line)
     return choice
+
+
+def _can_be_told(
+    launcher: Launcher, net: Network, listed: Sequence[Host], placement: Sequence[str]
+) -> bool:
+    """Whether the launcher can be told the host of each rank, as the network has them."""
+    known = list(dict.fromkeys(host.name for host in listed))
+    listed_as = dict(zip(inputs.own_names(net, known), known, strict=True))
+    try:
+        launch_files.order(
+            launcher.form, listed, [listed_as[host] for host in placement], Path("hosts")
+        )
+    except UserError:
+        return False
+    return True
 
 
 def _more_planning(

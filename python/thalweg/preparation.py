@@ -165,8 +165,8 @@ def choose_launcher(request: Request, program: Sequence[str] = ()) -> Launcher:
 def choose_hosts(request: Request, environment: Mapping[str, str] = os.environ) -> list[Host]:
     """Returns the hosts that the user named, or those of this lab or batch job, or this one.
 
-    Where the slots of this lab or batch job are fewer than the ranks, all its hosts get as many as
-    the ranks need. Raises UserError for a bad list.
+    Where the slots of this lab or batch job are fewer than the ranks, its hosts get more, in
+    proportion and rounded up. Raises UserError for a bad list.
     """
     if request.hosts is not None and request.hostfile:
         raise UserError("both --hosts and --hostfile are given; leave out one")
@@ -183,10 +183,12 @@ def choose_hosts(request: Request, environment: Mapping[str, str] = os.environ) 
                 "this is a Flux instance, whose hosts aren't known: this machine is taken alone; "
                 f"{batch_job.FLUX_HOSTS}"
             )
-    ranks = request.ranks or 0
-    if ranks <= sum(host.slots for host in listed):
+    ranks, slots = request.ranks or 0, sum(host.slots for host in listed)
+    if ranks <= slots:
         return listed
-    return [Host(host.name, -(-ranks // len(listed))) for host in listed]
+    if not slots:
+        return [Host(host.name, -(-ranks // len(listed))) for host in listed]
+    return [Host(host.name, -(-ranks * host.slots // slots)) for host in listed]
 
 
 def choose_several(request: Request) -> list[Host]:

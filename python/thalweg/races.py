@@ -190,20 +190,29 @@ def keep(plan: Path, summary: Mapping[str, Any] | None, ranks: int) -> None:
     Of one shape that raced on several of them, the verdict on most calls holds. What raced against
     other plans than the file's, to which the run changed, tells nothing of these.
     """
-    before = _load(plan)
-    won = dict(before)
     changed = [each for each in (summary or {}).get("changes", []) if each["adopted"] > 0]
-    for race in sorted(of(summary), key=lambda race: race["calls"]):
-        if race["leader"] != 0 or race["ranks"] != ranks or _has_other_plans(race, changed):
-            continue
-        key = (race["collective"], race["root"], race["band"])
-        if race["winner"] == planned(race):
-            won.pop(key, None)
-        else:
-            won[key] = race["winner"]
-    if won != before:
-        kept = [[*shape, winner] for shape, winner in won.items()]
-        wisdom.add(wisdom.location(), _key(plan), json.dumps(kept).encode())
+    counting = [
+        race
+        for race in sorted(of(summary), key=lambda race: race["calls"])
+        if race["leader"] == 0 and race["ranks"] == ranks and not _has_other_plans(race, changed)
+    ]
+    if not counting:
+        return
+
+    def with_races(before: bytes | None) -> bytes | None:
+        known = _read(before)
+        won = dict(known)
+        for race in counting:
+            key = (race["collective"], race["root"], race["band"])
+            if race["winner"] == planned(race):
+                won.pop(key, None)
+            else:
+                won[key] = race["winner"]
+        if won == known:
+            return before
+        return json.dumps([[*shape, winner] for shape, winner in won.items()]).encode()
+
+    wisdom.change(wisdom.location(), _key(plan), with_races)
 
 
 def _has_other_plans(race: Race, changed: Sequence[Mapping[str, Any]]) -> bool:
@@ -227,11 +236,14 @@ def _has_other_plans(race: Race, changed: Sequence[Mapping[str, Any]]) -> bool:
 
 def _load(plan: Path) -> dict[tuple[str, int, int], str]:
     """The winner by collective, root and least size."""
-    value = wisdom.load(wisdom.location()).get(_key(plan), b"[]")
+    return _read(wisdom.load(wisdom.location()).get(_key(plan)))
+
+
+def _read(kept: bytes | None) -> dict[tuple[str, int, int], str]:
     try:
         return {
             (str(name), int(root), int(bits)): str(winner)
-            for name, root, bits, winner in json.loads(value)
+            for name, root, bits, winner in json.loads(kept or b"[]")
         }
     except (ValueError, TypeError):
         return {}

@@ -42,6 +42,8 @@ BUILD_ID = struct.pack("<III4s", 4, BUILD_ID_SIZE, 3, b"GNU\0")
 """What precedes an ELF file's build ID, and where it is looked for: among the first bytes."""
 
 Planned = TypeVar("Planned")
+Records = Mapping[str, bytes]
+"""What is kept, by key."""
 
 
 def location() -> Path:
@@ -106,8 +108,9 @@ def _seconds(key: str) -> float | None:
 def keep_table(setting: Setting, kept: Table) -> None:
     """Makes table() return this one from now on. Raises UserError if it can't be written."""
     path = location()
+    table = {_key_of_table(setting, tuple(Kind)): planner.table_to_bytes(kept)}
     try:
-        is_kept = _merge(path, {_key_of_table(setting, tuple(Kind)): planner.table_to_bytes(kept)})
+        is_kept = _merge(path, lambda records: table)
     except (OSError, ValueError) as error:
         raise UserError(_not_kept(path, error)) from None
     if not is_kept:
@@ -253,24 +256,42 @@ def add(path: Path, key: str, value: bytes) -> None:
     _add_all(path, {key: value})
 
 
-def _add_all(path: Path, added: dict[str, bytes]) -> None:
+def change(path: Path, key: str, changed: Callable[[bytes | None], bytes | None]) -> None:
+    """Does as add() with what `changed` makes of the record, or of None if there is none.
+
+    No other process changes the file meanwhile.
+    """
+
+    def added(records: Records) -> Records:
+        after = changed(records.get(key))
+        return {} if after is None or after == records.get(key) else {key: after}
+
+    _merge_or_note(path, added)
+
+
+def _add_all(path: Path, added: Records) -> None:
+    _merge_or_note(path, lambda records: added)
+
+
+def _merge_or_note(path: Path, added: Callable[[Records], Records]) -> None:
     try:
         _merge(path, added)
     except (OSError, ValueError) as error:
         console.note_once(_not_kept(path, error))
 
 
-def _merge(path: Path, added: dict[str, bytes]) -> bool:
-    """Adds records to the file. Returns whether it may be written; raises OSError or ValueError if
-    it can't be."""
+def _merge(path: Path, added: Callable[[Records], Records]) -> bool:
+    """Adds what `added` returns for the file's records to them. Returns whether the file may be
+    written; raises OSError or ValueError if it can't be."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with locked(path):
         if not _is_ours(path):
             return False
-        records = {}
+        records: dict[str, bytes] = {}
         with contextlib.suppress(ValueError):  # reported when it was read
             records = _read(path)
-        _write(path, {k: v for k, v in records.items() if k not in added} | added)
+        if new := added(records):
+            _write(path, {k: v for k, v in records.items() if k not in new} | dict(new))
     return True
 
 

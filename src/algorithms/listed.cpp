@@ -4,6 +4,7 @@
 
 #include "schedule/verify.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <stdexcept>
@@ -128,7 +129,15 @@ Skeleton list(const Collective& collective, const schedule::Schedule& schedule) 
   skeleton.window = pipeline.window;
   skeleton.weights.assign(schedule.weights().begin(), schedule.weights().end());
   if (pipeline.segments > 1)
-    skeleton.segment_size = (collective.size + pipeline.segments - 1) / pipeline.segments;
+    skeleton.segment_size =
+        std::max<Size>(1, (collective.size + pipeline.segments - 1) / pipeline.segments);
+  if (const auto segments = skeleton.pipeline(collective.size).segments;
+      segments != pipeline.segments)
+    throw std::invalid_argument("plans have segments of a size, by which " +
+                                std::to_string(collective.size) + " bytes are cut into " +
+                                std::to_string(segments) + " segments, not into the " +
+                                std::to_string(pipeline.segments) + " of the schedule: give it " +
+                                std::to_string(segments));
   for (const Transfer& t : schedule.transfers()) {
     const std::array<std::int64_t, 7> head = {t.from,
                                               t.to,

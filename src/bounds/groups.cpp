@@ -211,16 +211,20 @@ Groups::Exit Groups::exit(Graph& graph, const Set& set, const std::vector<double
   double all = 1;
   for (const double capacity : capacities)
     all += finite(capacity);
-  const double flow = graph.flow.solve(0, 1, capacities, all);
-  if (flow >= all * (1 - 1e-9)) return {Reach::unlimited, {}};
+  if (graph.flow.solve(0, 1, capacities, all) >= all * (1 - 1e-9)) return {Reach::unlimited, {}};
+  // The capacity of a cut limits the rate in any case; the flow leaves out arcs that carry next to
+  // nothing beside the largest one.
+  double rate = 0;
+  bool has_ports = false;
   std::string trunks;
   for (const MaxFlow::Arc arc : graph.flow.min_cut()) {
     const std::size_t ports = 2 * index(_classes);
-    if (arc < ports && capacities[arc] > 0) return {flow, name(set)};
+    rate += capacities[arc];
+    has_ports = has_ports || (arc < ports && capacities[arc] > 0);
     if (arc >= ports && arc < ports + graph.trunks.size())
       trunks += "trunk " + _reach.trunks[index(graph.trunks[arc - ports])].name + ", ";
   }
-  return {flow, trunks + name(set)};
+  return {rate, (has_ports ? "" : trunks) + name(set)};
 }
 
 std::string Groups::name(const Set& set) const {

@@ -53,7 +53,7 @@ Forwarder::Forwarder(Fabric& fabric, const std::vector<HostProcess>& hosts, Cont
 }
 
 void Forwarder::run() {
-  _counters.started = _awake_since = _last_activity = now();
+  _counters.started = _awake_since = _last_activity = _last_look = now();
   while (!_control.stopped()) {
     const Instant before = now();
     const auto next = _fabric.next_delivery();
@@ -74,6 +74,9 @@ void Forwarder::handle(Instant patience, Instant own_cost) {
   const int ready = epoll_pwait2(_epoll.get(), events.data(), events.size(), &timeout, nullptr);
   if (ready < 0 && errno != EINTR) check(ready, "epoll_pwait2");
   const Instant begin = now();
+  // Asleep it is woken by the first frame; polling, it may have been kept from looking.
+  _unseen = patience > 0 ? 0 : std::max<Instant>(0, begin - _last_look - rest - poll_before);
+  _last_look = begin;
   for (int each = 0; each < ready; ++each) {
     const auto number = events[static_cast<std::size_t>(each)].data.u32;
     if (number == control_event)
@@ -131,7 +134,9 @@ bool Forwarder::take_frame(std::size_t host, Instant own_cost) {
     return got > 0;
   }
   const auto size = static_cast<std::int32_t>(got) - static_cast<std::int32_t>(tap_header);
-  _fabric.submit({static_cast<HostId>(host), destination(frame), size, slot}, now() - own_cost);
+  const Frame taken{static_cast<HostId>(host), destination(frame), size, slot};
+  if (_unseen > 0) note_lateness(taken, _unseen);
+  _fabric.submit(taken, now() - own_cost);
   return true;
 }
 
@@ -144,15 +149,17 @@ bool Forwarder::deliver_due() {
   return any;
 }
 
+void Forwarder::note_lateness(const Frame& frame, Instant late) {
+  if (late * late_share <= _fabric.latency(frame.from, frame.to)) return;
+  ++_counters.late;
+  _counters.lateness.add(late);
+}
+
 void Forwarder::deliver(const Outcome& outcome) {
   const auto& frame = outcome.frame;
   ++_counters.frames[static_cast<std::size_t>(outcome.fate)];
   if (outcome.fate == Fate::delivered) {
-    const Instant late = now() + _cost.write - outcome.at;
-    if (late * late_share > _fabric.latency(frame.from, frame.to)) {
-      ++_counters.late;
-      _counters.lateness.add(late);
-    }
+    note_lateness(frame, now() + _cost.write - outcome.at);
     const auto size = static_cast<std::size_t>(frame.size) + tap_header;
     const int tap = _hosts[static_cast<std::size_t>(frame.to)].tap.get();
     _counters.refused += write(tap, _frames[frame.buffer].data(), size) < 0 ? 1U : 0U;

@@ -29,6 +29,8 @@ private:
   bool take_frame(std::size_t host, Instant own_cost);
   bool deliver_due();
   void deliver(const Outcome& outcome);
+  /// Counts a frame that left later than planned, if that is late for its latency.
+  void note_lateness(const Frame& frame, Instant late);
 
   Fabric& _fabric;
   const std::vector<HostProcess>& _hosts;
@@ -39,6 +41,8 @@ private:
   FrameStore _frames;
   Descriptor _epoll;
   Instant _last_activity = 0, _awake_since = 0, _owed = 0;
+  Instant _last_look = 0; ///< for frames of hosts
+  Instant _unseen = 0;    ///< the longest that frames read now may have waited, besides rests
 };
 
 } // namespace thalweg::lab

@@ -100,7 +100,8 @@ void reap(Running& running) {
 bool pass_signal(pid_t pid, int connection) {
   std::uint8_t number = 0;
   const bool there = recv(connection, &number, 1, MSG_DONTWAIT) > 0;
-  kill(-pid, there ? number : SIGHUP);
+  const int sent = there ? number : SIGHUP;
+  if (kill(-pid, sent) != 0 && errno == ESRCH) kill(pid, sent); // it has no group yet
   return there;
 }
 

@@ -91,16 +91,18 @@ int run_in_host(const std::string& socket, const SpawnRequest& request) {
   std::array<pollfd, 2> wait{{{connection.get(), POLLIN, 0}, {signals.get(), POLLIN, 0}}};
   for (;;) {
     if (poll(wait.data(), wait.size(), -1) < 0 && errno != EINTR) check(-1, "poll");
-    if (wait[1].revents != 0) {
-      signalfd_siginfo info{};
-      read_all(signals.get(), &info, sizeof info);
-      const auto number = static_cast<std::uint8_t>(info.ssi_signo);
-      check(send(connection.get(), &number, 1, MSG_NOSIGNAL), "the lab has gone");
-    }
     if (wait[0].revents != 0) {
       int status = 0;
       read_all(connection.get(), &status, sizeof status);
       return exit_status(status);
+    }
+    if (wait[1].revents != 0) {
+      signalfd_siginfo info{};
+      read_all(signals.get(), &info, sizeof info);
+      const auto number = static_cast<std::uint8_t>(info.ssi_signo);
+      // The command may end just now: then its status is there to be read.
+      if (send(connection.get(), &number, 1, MSG_NOSIGNAL) < 0 && errno != EPIPE)
+        check(-1, "the lab has gone");
     }
   }
 }

@@ -75,8 +75,11 @@ SwitchOptions parse(const std::vector<std::string>& arguments) {
 Descriptor take_lock(const std::string& state) {
   const auto path = state + "/../lock";
   Descriptor lock(check(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644), path));
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
-    throw std::runtime_error("another lab is running; `thalweg lab down` ends it");
+  // Who only looks whether a lab is running holds it for a moment.
+  for (int tries = 100; flock(lock.get(), LOCK_EX | LOCK_NB) != 0; --tries) {
+    if (tries == 0) throw std::runtime_error("another lab is running; `thalweg lab down` ends it");
+    usleep(1000);
+  }
   const auto text = state.substr(state.rfind('/') + 1) + " " + std::to_string(getpid()) + "\n";
   check(ftruncate(lock.get(), 0), path);
   write_all(lock.get(), text.data(), text.size());

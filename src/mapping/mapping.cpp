@@ -188,26 +188,24 @@ std::vector<Placement> by_other_methods(const Problem& problem, const MapOptions
   return found;
 }
 
-/// Searches, for each site by itself if the network has very many hosts.
+/// Searches, for each site or part of one by itself if the network has very many hosts.
 std::vector<Placement> searched(const Problem& problem, const MapOptions& options, std::size_t most,
                                 bool with_methods) {
+  if (std::cmp_less_equal(problem.network.size(), options.hosts_at_once))
+    return Search(problem, options).run(most, with_methods);
   const auto search = [&](const Problem& each) { return Search(each, options).run(1).front(); };
-  if (std::cmp_greater(problem.network.size(), options.hosts_at_once))
-    if (std::optional<Placement> found = by_sites(problem, search)) {
-      std::vector<Placement> all;
-      if (can_stay(problem)) all.push_back(problem.previous);
-      for (Placement& each : simple(problem, options.seed))
-        add_new(all, std::move(each));
-      add_new(all, std::move(*found));
-      if (problem.network.size() <= most_times_compared * options.hosts_at_once &&
-          problem.ranks() <= most_ranks_compared)
-        for (Placement& each : by_other_methods(problem, options))
-          add_new(all, std::move(each));
-      put_cheapest_first(problem, all);
-      if (!with_methods) all.resize(1);
-      return all;
-    }
-  return Search(problem, options).run(most, with_methods);
+  std::vector<Placement> all;
+  if (can_stay(problem)) all.push_back(problem.previous);
+  for (Placement& each : simple(problem, options.seed))
+    add_new(all, std::move(each));
+  add_new(all, by_sites(problem, index(options.hosts_at_once), search));
+  if (problem.network.size() <= most_times_compared * options.hosts_at_once &&
+      problem.ranks() <= most_ranks_compared)
+    for (Placement& each : by_other_methods(problem, options))
+      add_new(all, std::move(each));
+  put_cheapest_first(problem, all);
+  if (!with_methods) all.resize(1);
+  return all;
 }
 
 /// Places by one of CloudMap's halves, just as a search begins with it.

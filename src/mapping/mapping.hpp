@@ -32,7 +32,7 @@ struct MapOptions {
   std::uint64_t seed = 0;
   /// As RefineOptions::moves; none: as many as usual_moves() says.
   std::optional<std::int64_t> moves = std::nullopt;
-  /// With more hosts, ranks are placed on sites first (sites.hpp).
+  /// With more hosts, ranks are placed on sites first, or on parts of so many hosts (sites.hpp).
   std::int32_t hosts_at_once = 2000;
   /// The MPI library of a program that runs without plans, whose own collectives exchange messages
   /// by the numbers of ranks (native_calls.hpp); empty: collectives are planned.
@@ -47,7 +47,7 @@ std::int64_t usual_moves(const Problem& problem);
 /// starts or, where ranks are placed on sites first, compared with the result; with more than 512
 /// ranks or 1.5 times `hosts_at_once` only block, interleave and random. Deterministic; with and
 /// without Scotch results differ. Hosts without slots don't count. Memory O(hosts × (ranks +
-/// hosts)); in that case only for hosts and ranks of one site, or for all ranks and the sites.
+/// hosts)); in that case only for hosts and ranks of one site or part, or for all ranks and these.
 /// @throws std::invalid_argument if the problem isn't valid, or the method is `scotch` and this
 /// build has none
 Placement place(const Problem& problem, const MapOptions& options = {});

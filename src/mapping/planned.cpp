@@ -48,7 +48,8 @@ public:
       const Call& call = problem.calls[at];
       const auto ranks =
           static_cast<double>(call.members.empty() ? index(problem.ranks()) : call.members.size());
-      const bool is_predicted = predicted() < most_planned && so_far < most_of_all * all &&
+      const bool is_predicted = seconds[at] > 0 && predicted() < most_planned &&
+                                so_far < most_of_all * all &&
                                 squares + ranks * ranks <= most_squares;
       if (is_predicted) {
         if (library.empty())

@@ -4,6 +4,7 @@
 #include "units/index.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -13,12 +14,49 @@ namespace {
 /// The number of hosts of each site that stand for all in latencies and bandwidths between sites.
 constexpr std::size_t most_sampled = 8;
 
+using HostsOfSites = std::vector<std::vector<HostId>>;
+
+/// Puts hosts behind the same trunks next to each other.
+void sort_by_trunks(std::vector<HostId>& hosts, const Network& network) {
+  std::vector<std::vector<char>> behind(network.hosts.size(),
+                                        std::vector<char>(2 * network.trunks.size()));
+  for (std::size_t trunk = 0; trunk < network.trunks.size(); ++trunk) {
+    for (const HostId host : network.trunks[trunk].from)
+      behind[index(host)][2 * trunk] = 1;
+    for (const HostId host : network.trunks[trunk].to)
+      behind[index(host)][2 * trunk + 1] = 1;
+  }
+  std::ranges::stable_sort(
+      hosts, {}, [&](HostId host) -> auto& { return behind[index(host)]; });
+}
+
+/// Returns the network's sites, or all of its hosts as one, divided into as equal parts as have at
+/// most so many hosts.
+HostsOfSites small_sites(const Network& network, std::size_t most_hosts) {
+  HostsOfSites whole = network.sites;
+  if (whole.size() < 2) {
+    whole.assign(1, std::vector<HostId>(network.hosts.size()));
+    std::iota(whole.front().begin(), whole.front().end(), HostId{0});
+  }
+  HostsOfSites parts;
+  for (std::vector<HostId>& site : whole) {
+    if (site.size() > most_hosts) sort_by_trunks(site, network);
+    const std::size_t count = (site.size() + most_hosts - 1) / most_hosts;
+    for (std::size_t part = 0; part < count; ++part) {
+      const auto at = [&](std::size_t p) {
+        return site.begin() + static_cast<std::ptrdiff_t>(site.size() * p / count);
+      };
+      parts.emplace_back(at(part), at(part + 1));
+    }
+  }
+  return parts;
+}
+
 class Sites {
 public:
-  explicit Sites(const Problem& problem)
-      : _problem(problem), _site_of(problem.network.hosts.size(), 0),
+  Sites(const Problem& problem, const HostsOfSites& sites)
+      : _problem(problem), _sites(sites), _site_of(problem.network.hosts.size(), 0),
         _number(problem.network.hosts.size(), 0) {
-    const auto& sites = problem.network.sites;
     for (std::size_t site = 0; site < sites.size(); ++site)
       for (std::size_t at = 0; at < sites[site].size(); ++at) {
         _site_of[index(sites[site][at])] = static_cast<HostId>(site);
@@ -28,12 +66,12 @@ public:
 
   /// Returns the network whose hosts are the sites.
   [[nodiscard]] Network between() const {
-    const auto& sites = _problem.network.sites;
-    Network net = network::even_network(static_cast<HostId>(sites.size()), Time(0), units::Rate(1));
+    Network net =
+        network::even_network(static_cast<HostId>(_sites.size()), Time(0), units::Rate(1));
     for (HostId a = 0; a < net.size(); ++a) {
       network::Host& site = net.hosts[index(a)];
       site.egress = site.ingress = units::Rate(0);
-      for (const HostId host : sites[index(a)]) {
+      for (const HostId host : _sites[index(a)]) {
         site.egress += _problem.network.hosts[index(host)].egress;
         site.ingress += _problem.network.hosts[index(host)].ingress;
       }
@@ -74,7 +112,7 @@ public:
             entries.push_back(
                 {number[index(rank)], to, each.sent_messages, each.sent_bytes, each.phase});
     Problem inner{net, {static_cast<Rank>(ranks.size()), std::move(entries)}, {}};
-    for (const HostId host : _problem.network.sites[index(site)])
+    for (const HostId host : _sites[index(site)])
       inner.slots.push_back(_problem.slots[index(host)]);
     inner.metric = _problem.metric;
     for (const Call& call : _problem.calls)
@@ -106,8 +144,7 @@ private:
   }
 
   void set_mean(Network& net, HostId a, HostId b) const {
-    const auto& from = _problem.network.sites[index(a)];
-    const auto& to = _problem.network.sites[index(b)];
+    const std::vector<HostId>&from = _sites[index(a)], &to = _sites[index(b)];
     const auto step = [](const std::vector<HostId>& hosts) {
       return std::max<std::size_t>(1, hosts.size() / most_sampled);
     };
@@ -131,15 +168,16 @@ private:
   }
 
   const Problem& _problem;
+  const HostsOfSites& _sites;
   std::vector<HostId> _site_of, _number; ///< by host: its site, and its number there
 };
 
 } // namespace
 
-std::optional<Placement> by_sites(const Problem& problem,
-                                  const std::function<Placement(const Problem&)>& search) {
-  if (problem.network.sites.size() < 2) return std::nullopt;
-  const Sites sites(problem);
+Placement by_sites(const Problem& problem, std::size_t most_hosts,
+                   const std::function<Placement(const Problem&)>& search) {
+  const HostsOfSites hosts = small_sites(problem.network, most_hosts);
+  const Sites sites(problem, hosts);
   const Network between = sites.between();
   const Placement site_of_rank = search(sites.outer(between));
   Placement placement(site_of_rank.size(), no_host);
@@ -151,10 +189,10 @@ std::optional<Placement> by_sites(const Problem& problem,
         ranks.push_back(rank);
       }
     if (ranks.empty()) continue;
-    const Network net = part(problem.network, problem.network.sites[index(site)]);
+    const Network net = part(problem.network, hosts[index(site)]);
     const Placement found = search(sites.inner(net, site, ranks, number));
     for (std::size_t at = 0; at < ranks.size(); ++at)
-      placement[index(ranks[at])] = problem.network.sites[index(site)][index(found[at])];
+      placement[index(ranks[at])] = hosts[index(site)][index(found[at])];
   }
   return placement;
 }

@@ -215,15 +215,11 @@ Placement block(const Problem& problem, const std::vector<HostId>& order) {
 
 Placement interleave(const Problem& problem) {
   Unpinned rest(problem);
-  std::vector<HostId> hosts;
-  const std::vector<HostId> order = problem.in_order();
-  for (bool any = true; std::exchange(any, false);)
-    for (const HostId host : order)
-      if (rest.left[index(host)] > 0) {
-        --rest.left[index(host)];
-        hosts.push_back(host);
-        any = true;
-      }
+  std::vector<HostId> hosts, open = problem.in_order();
+  for (std::int32_t round = 0; !open.empty() && hosts.size() < index(problem.ranks()); ++round) {
+    std::erase_if(open, [&](HostId host) { return rest.left[index(host)] <= round; });
+    hosts.insert(hosts.end(), open.begin(), open.end());
+  }
   return rest.fill(hosts);
 }
 

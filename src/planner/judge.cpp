@@ -128,13 +128,14 @@ Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& 
   return simulator::estimate(problem, skeleton, estimation);
 }
 
-Time judge_in_a_row(const Problem& problem, const Skeleton& skeleton, const Limits& limits) {
+Time judge_in_a_row(const Problem& problem, const Skeleton& skeleton, const Limits& limits,
+                    int window) {
   if (collective::synchronizes(problem.collective.kind)) return Time(0);
   const std::int64_t most = limits.preset.messages_in_a_row / simulator::calls_in_a_row;
   if (carries_too_much(problem, skeleton) ||
       simulator::simulated_messages(problem, skeleton, {}) > most)
     return Time(0);
-  return simulator::time_in_a_row(problem, skeleton);
+  return simulator::time_in_a_row(problem, skeleton, window);
 }
 
 } // namespace thalweg::planner

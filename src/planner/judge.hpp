@@ -52,7 +52,8 @@ Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& 
 
 /// Returns what a call takes in a row of them, where ranks may run ahead; 0 if they may not, or if
 /// that takes too long to simulate.
-Time judge_in_a_row(const Problem& problem, const Skeleton& skeleton, const Limits& limits);
+Time judge_in_a_row(const Problem& problem, const Skeleton& skeleton, const Limits& limits,
+                    int window = 0);
 
 /// Returns how a fidelity simulates candidates.
 [[nodiscard]] simulator::SimulationOptions

@@ -319,7 +319,7 @@ bool Passes::does_as_native(const Entrant& entrant) const {
 
 void Passes::find_in_a_row(Entrant& entrant) const {
   if (native().in_a_row > Time(0) && !(entrant.in_a_row > Time(0)))
-    entrant.in_a_row = judge_in_a_row(_problem, entrant.skeleton, _limits);
+    entrant.in_a_row = judge_in_a_row(_problem, entrant.skeleton, _limits, _options.window);
 }
 
 /// " in a row of calls (2 us each, native 1 us)"

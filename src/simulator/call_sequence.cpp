@@ -12,7 +12,7 @@ Posts CallSequence::next(Problem problem, const Skeleton& skeleton) {
 
 Posts CallSequence::next(Problem problem, const CallWorkload& call) {
   problem.entries = std::move(_entries);
-  Posts posts = simulate_posts(problem, call, Fidelity::fast, &_traffic);
+  Posts posts = simulate_posts(problem, call, Fidelity::fast, &_traffic, _window);
   const Time first = *std::ranges::min_element(posts.exits);
   _traffic.rebase(first.value());
   _entries = posts.exits;
@@ -21,9 +21,9 @@ Posts CallSequence::next(Problem problem, const CallWorkload& call) {
   return posts;
 }
 
-Time time_in_a_row(const Problem& problem, const Skeleton& skeleton) {
+Time time_in_a_row(const Problem& problem, const Skeleton& skeleton, int window) {
   const CallWorkload call(problem.collective, skeleton, problem.cost.eager_limit);
-  CallSequence calls;
+  CallSequence calls(window);
   Time end{}, sum{};
   for (int i = 0; i < calls_in_a_row; ++i) {
     const Posts posts = calls.next(problem, call);

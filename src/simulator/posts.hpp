@@ -36,7 +36,8 @@ struct CallWorkload {
 Posts simulate_posts(const Problem& problem, const Skeleton& skeleton, Fidelity fidelity,
                      Traffic* traffic = nullptr);
 /// The same of a workload, which must be that of the problem's collective and eager limit.
+/// @param window as of SimulationOptions
 Posts simulate_posts(const Problem& problem, const CallWorkload& call, Fidelity fidelity,
-                     Traffic* traffic = nullptr);
+                     Traffic* traffic = nullptr, int window = 0);
 
 } // namespace thalweg::simulator

@@ -287,9 +287,10 @@ Posts simulate_posts(const Problem& problem, const Skeleton& skeleton, Fidelity 
 }
 
 Posts simulate_posts(const Problem& problem, const CallWorkload& call, Fidelity fidelity,
-                     Traffic* traffic) {
+                     Traffic* traffic, int window) {
   SimulationOptions options;
   options.fidelity = fidelity;
+  options.window = window;
   check(problem, options);
   const Run run = simulator::run(problem, call.workload, options, false, traffic);
   Posts posts;

@@ -11,16 +11,24 @@ from thalweg.commands import Commands
 from transcript import ROOT, commands, run
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+WITH_COMMANDS = [path for path in DOCUMENTS if commands(path.read_text())]
+SCRIPT = re.compile(r"^```(?:sh|bash)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 IN_THE_TREE = ("examples", "script", ".venv")
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", WITH_COMMANDS, ids=lambda path: path.name)
 def test_the_documented_commands_run(document: Path, tmp_path: Path) -> None:
     for name in IN_THE_TREE:
         (tmp_path / name).symlink_to(ROOT / name)
     for command in commands(document.read_text()):
         if command.where == "" or (command.where == "lab" and os.geteuid() == 0):
             run(command, tmp_path)
+
+
+def test_commands_are_in_transcripts() -> None:
+    for document in DOCUMENTS:
+        for script in SCRIPT.findall(document.read_text()):
+            assert script.startswith("#!"), f"{document.name}: no test runs this: {script}"
 
 
 def test_every_command_is_documented() -> None:

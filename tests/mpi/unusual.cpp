@@ -344,6 +344,22 @@ void signals() {
   }
 }
 
+/// Makes so many calls of neighbours on a ring that a plan for them is looked for. They raise
+/// nothing, inexactness included.
+void neighbor_calls() {
+  const int size = size_of(world), periodic = 1;
+  MPI_Comm ring{};
+  MPI_Cart_create(world, 1, &size, &periodic, 0, &ring);
+  std::array<int, 2> from{};
+  const int own = rank_of(ring);
+  std::feclearexcept(FE_ALL_EXCEPT);
+  for (int round = 0; round < 400; ++round)
+    MPI_Neighbor_allgather(&own, 1, MPI_INT, from.data(), 1, MPI_INT, ring);
+  check(std::fetestexcept(FE_ALL_EXCEPT) == 0, "calls of neighbours raise nothing");
+  check(from[0] == (own + size - 1) % size && from[1] == (own + 1) % size, "neighbours' data");
+  MPI_Comm_free(&ring);
+}
+
 /// Calls leave the program's floating-point environment alone, which differs between ranks, and
 /// raise nothing in it.
 void exceptions() {
@@ -366,6 +382,7 @@ void exceptions() {
     call(world);
   }
   MPI_Comm_free(&half);
+  neighbor_calls();
   check(fegetexcept() == serious, "calls leave traps as they are");
 }
 

@@ -69,6 +69,15 @@ def test_a_wait_has_a_culprit_and_a_reason() -> None:
     assert found["culprit"].unique().to_list() == [2]
     assert found["computed"].unique().to_list() == [40 - 10]
     assert found["came_late"].unique().to_list() == [15]
+    assert waits.why_late(found.row(0, named=True)) == "computed longer"
+
+
+def test_nobody_is_waited_for_where_all_have_entered() -> None:
+    made = Recording(3)
+    made.call(Kind.barrier, {0: (0, 10), 1: (0, 10), 2: (0, 25)})
+    (found,) = waits.wait_states(made.run()).iter_rows(named=True)
+    assert (found["state"], found["rank"], found["wait"]) == ("Barrier Completion", 2, 15)
+    assert found["culprit"] is None and waits.why_late(found) == ""
 
 
 # Imbalance, groups, outliers -------------------------------------------------------------------

@@ -26,6 +26,8 @@ def test_the_smallest_set_of_causes_is_found() -> None:
     assert names_of(found(ac=1, bd=1, ab=10, cd=10)) == ["trunk west->east"]
     assert names_of(found(ac=1, bd=1, cd=2, ab=10)) == ["trunk west->east", "c to d"]
     assert names_of(found(ab=1, ac=5, xy=3)) == ["a to b"]
+    # One got better, the other worse.
+    assert names_of(found(ab=7.9, ac=6.3)) == ["a to b", "a to c"]
 
 
 def test_latency_counts_from_a_tenth_of_a_millisecond_on() -> None:

@@ -1,6 +1,7 @@
 """What `thalweg run` and `thalweg env` hand to a launcher; the launcher is a script that tells."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -491,6 +492,10 @@ def test_hosts_come_from_the_user_or_the_job(tmp_path: Path) -> None:
         Host("x"),
         Host("y"),
     ]
+    # More ranks than slots are in proportion to these.
+    uneven = {"SLURM_JOB_NODELIST": "n[1-2]", "SLURM_TASKS_PER_NODE": "8,2"}
+    assert preparation.choose_hosts(Request(ranks=11), uneven) == [Host("n1", 9), Host("n2", 3)]
+    assert preparation.choose_hosts(Request(ranks=30), uneven) == [Host("n1", 24), Host("n2", 6)]
     with pytest.raises(UserError, match="both --hosts and --hostfile"):
         preparation.choose_hosts(Request(hosts="a", hostfile=nodes), {})
 
@@ -601,7 +606,7 @@ def test_lines_of_a_node_file_are_slots(tmp_path: Path, variable: str) -> None:
         found = preparation.choose_hosts(Request(ranks=ranks), job)
         assert found == [Host("b", 3), Host("a")]
     too_many = preparation.choose_hosts(Request(ranks=5), job)
-    assert too_many == [Host("b", 3), Host("a", 3)]
+    assert too_many == [Host("b", 4), Host("a", 2)]  # in proportion
 
 
 @pytest.mark.parametrize(
@@ -625,7 +630,8 @@ def test_slots_of_a_slurm_job(counts: dict[str, str], slots: list[int]) -> None:
     assert found == [Host(f"n{at}", count) for at, count in enumerate(slots, 1)]
     assert preparation.choose_hosts(Request(ranks=2), job) == found
     too_many = preparation.choose_hosts(Request(ranks=31), job)
-    assert too_many == [Host(f"n{at}", 11) for at in (1, 2, 3)]
+    in_proportion = [math.ceil(31 * count / sum(slots)) for count in slots]
+    assert too_many == [Host(f"n{at}", count) for at, count in enumerate(in_proportion, 1)]
 
 
 def test_a_summary_that_says_why_all_is_native(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -226,6 +226,25 @@ def test_it_is_said_what_the_restriction_to_blocks_costs(
     assert not choice.restriction and not choice.objection
 
 
+def test_only_what_the_launcher_can_be_told_is_chosen(
+    net: Network, partners: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mpich = Launcher(Path("mpiexec"), "mpich", "4.2")
+    monkeypatch.setitem(vars(mpich), "form", "mpich")
+    partners.write_text(HALVES)
+    listed, usual = [Host("west0", 2), Host("east0", 2)], ["west0"] * 2 + ["east0"] * 2
+    free = planning.choose(net, listed, usual, mpich, APP, partners)
+    assert free
+    file = Path("hosts")
+    assert "-rankmap" in launch_files.order("mpich", listed, free.chosen.hosts, file).options
+    monkeypatch.setattr(launch_files, "LONGEST", 3)
+    with pytest.raises(UserError, match="-rankmap"):
+        launch_files.order("mpich", listed, free.chosen.hosts, file)
+    told = planning.choose(net, listed, usual, mpich, APP, partners)
+    assert told
+    assert "-rankmap" not in launch_files.order("mpich", listed, told.chosen.hosts, file).options
+
+
 @pytest.mark.parametrize(
     ("slow", "stays", "said"),
     [

@@ -1,5 +1,6 @@
 """Plans kept between runs."""
 
+import functools
 import json
 import multiprocessing
 from collections.abc import Sequence
@@ -137,9 +138,14 @@ def test_where_nothing_can_be_kept_plans_are_made(
     assert "isn't kept" in capsys.readouterr().err
 
 
+def _append(name: str, known: bytes | None) -> bytes:
+    return (known or b"") + name.encode() + b" "
+
+
 def _add(path: Path, names: Sequence[str]) -> None:
     for name in names:
         wisdom.add(path, name, name.encode())
+        wisdom.change(path, "all", functools.partial(_append, name))
 
 
 def test_processes_lose_nothing_of_each_other(path: Path) -> None:
@@ -152,7 +158,10 @@ def test_processes_lose_nothing_of_each_other(path: Path) -> None:
         process.join()
         assert process.exitcode == 0
     expected = {name: name.encode() for each in names for name in each}
-    assert wisdom.load(path) == expected
+    known = wisdom.load(path)
+    together = known.pop("all").decode().split()
+    assert known == expected
+    assert sorted(together) == sorted(expected)
     assert {file.name for file in path.parent.iterdir()} == {"wisdom", "wisdom.lock"}
 
 

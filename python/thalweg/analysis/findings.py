@@ -29,7 +29,8 @@ class Findings:
     same call, and `time`, the longest first."""
     waits: pl.DataFrame
     """By kind and state: times, total, mean, the culprit that was waited for most, its share of
-    the wait, and whether it computed longer or left its last collective later."""
+    the wait, and whether it computed longer or left its last collective later; null in
+    completions, which wait for nobody."""
     stages: pl.DataFrame
     """stages.means()."""
     breakdown: pl.DataFrame
@@ -120,7 +121,9 @@ def _waits(run: Run) -> pl.DataFrame:
         pl.col("wait").mean().alias("mean"),
     )
     return whole.join(most, on=key).with_columns(
-        (pl.col("blamed") / pl.col("total")).alias("share")
+        pl.when(pl.col("culprit").is_not_null())
+        .then(pl.col("blamed") / pl.col("total"))
+        .alias("share")
     ).sort("total", descending=True)  # fmt: skip
 
 

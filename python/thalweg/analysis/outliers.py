@@ -120,7 +120,11 @@ def _period(times_ns: Floats, tests: int) -> Period | None:
         return None
     span = times[-1] - times[0]
     tried = np.arange(LEAST - 1.0, 2.0 * count, 0.125) / span
-    strength = np.abs(np.exp(2j * math.pi * np.outer(tried, times)).mean(axis=1))
+    # In parts, since all frequencies by all times take hundreds of megabytes.
+    parts = np.array_split(tried, math.ceil(len(tried) / 256))
+    strength = np.concatenate(
+        [np.abs(np.exp(2j * math.pi * np.outer(part, times)).mean(axis=1)) for part in parts]
+    )
     best = float(strength.max())
     chance = tests * len(tried) * _chance(count, best)
     if chance > CHANCE or best < REGULAR:

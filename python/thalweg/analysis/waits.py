@@ -4,6 +4,9 @@ They follow from entries and exits only, so between hosts they are as good as th
 aligned.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
 from thalweg.analysis.tables import Run
@@ -21,8 +24,9 @@ def wait_states(run: Run) -> pl.DataFrame:
     """Returns each rank's wait in each call that has one.
 
     call, rank, kind, planned, state: the name; wait: nanoseconds; culprit: the rank that was waited
-    for; computed and came_late: nanoseconds by which that rank was later than the median of the
-    others because it spent more time since its last collective, and because it left that one later.
+    for, null in completions, where all ranks have entered; computed and came_late: nanoseconds by
+    which that rank was later than the median of the others because it spent more time since its
+    last collective, and because it left that one later.
     """
     call = "call"
     enter, leave, rank = pl.col("enter"), pl.col("exit"), pl.col("rank")
@@ -41,7 +45,7 @@ def wait_states(run: Run) -> pl.DataFrame:
         .over(call, order_by="member").alias("prefix_rank"),
     )  # fmt: skip
     at_root = rank == pl.col("root")
-    last, root = pl.col("last_rank"), pl.col("root")
+    last, root, nobody = pl.col("last_rank"), pl.col("root"), pl.lit(None)
     states = [
         _state(calls, LATE_BROADCAST, ONE_TO_ALL, ~at_root, pl.col("root_enter") - enter, root),
         _state(calls, EARLY_REDUCE, ALL_TO_ONE, at_root, pl.col("first_sender") - enter,
@@ -49,13 +53,21 @@ def wait_states(run: Run) -> pl.DataFrame:
         _state(calls, EARLY_SCAN, PREFIX, True, pl.col("prefix_enter") - enter,
                pl.col("prefix_rank")),
         _state(calls, WAIT_AT_NXN, ALL_TO_ALL, True, pl.col("last_enter") - enter, last),
-        _state(calls, NXN_COMPLETION, ALL_TO_ALL, True, leave - pl.col("first_exit"), last),
+        _state(calls, NXN_COMPLETION, ALL_TO_ALL, True, leave - pl.col("first_exit"), nobody),
         _state(calls, WAIT_AT_BARRIER, ("barrier",), True, pl.col("last_enter") - enter, last),
-        _state(calls, BARRIER_COMPLETION, ("barrier",), True, leave - pl.col("first_exit"), last),
+        _state(calls, BARRIER_COMPLETION, ("barrier",), True, leave - pl.col("first_exit"), nobody),
     ]  # fmt: skip
     found = pl.concat(states)
     late = with_lateness(run).select("call", "computed", "came_late", culprit="rank")
     return found.join(late, on=["call", "culprit"], how="left").sort("call", "rank", "state")
+
+
+def why_late(row: Mapping[str, Any]) -> str:
+    """Returns why a row's culprit came late; empty if it is nobody, or by chance."""
+    computed, came_late = row["computed"] or 0, row["came_late"] or 0
+    if max(computed, came_late) <= 0:
+        return ""
+    return "computed longer" if computed >= came_late else "left its last collective later"
 
 
 def _state(

@@ -62,6 +62,11 @@ def left_out(nonblocking: int) -> str:
 
 
 def _nothing_wrong(verdict: Verdict) -> str:
+    if max(verdict.shares, key=verdict.shares.__getitem__) == "program late":
+        return (
+            "No rank, host or link stands out from the others: ranks come late in turn, or there "
+            "are as many late ones as others. The program's work between the calls is uneven."
+        )
     if verdict.network_known:
         return "Nothing is wrong: no rank, host or link stands out from the others."
     return (

@@ -236,6 +236,8 @@ def kernel() -> Iterator[Finding]:
 
 
 TCP = Path("/proc/sys/net/ipv4")
+LARGEST_BUFFER = 2**31 - 1
+"""Bytes: tcp_rmem and tcp_wmem are 32-bit numbers."""
 
 
 def buffers(net: Network, settings: Path = TCP) -> Iterator[Finding]:
@@ -261,7 +263,7 @@ def buffers(net: Network, settings: Path = TCP) -> Iterator[Finding]:
         if most >= 2 * product:
             yield Finding("TCP", f"{side} buffer", "ok", found)
             continue
-        enough = 1 << math.ceil(math.log2(2 * product))
+        enough = min(1 << math.ceil(math.log2(2 * product)), LARGEST_BUFFER)
         remedy = f'on every host: sysctl -w net.ipv4.{name}="{least} {usual} {enough}"'
         yield Finding("TCP", f"{side} buffer", "note", found, remedy)
 

@@ -92,19 +92,18 @@ def _check_network(path: Path) -> None:
 
 def _of_runs(folders: Sequence[Path], network: Path | None, hosts: str | None) -> Page:
     names = _names(folders)
-    sides = [
+    side, *other = [
         _side(folder, name, network, hosts) for folder, name in zip(folders, names, strict=True)
     ]
-    if len(sides) == 2:
-        return comparison.page(sides[0][0], sides[1][0])
-    side, why_not = sides[0]
+    if other:
+        return comparison.page(side, *other)
     found = findings.find(side.events) if side.events else None
     net = side.events.network if side.events else None
     own = folders[0] / "network.json"
     if net is None and (network or own.is_file()):
         net = inputs.network(network or own)
     summary, faults = _summary(folders[0])
-    return run_page.page(side.name, side.record, found, net, why_not, summary, faults)
+    return run_page.page(side.name, side.record, found, net, side.why_not, summary, faults)
 
 
 def _summary(folder: Path) -> tuple[dict[str, Any] | None, list[str]]:
@@ -127,19 +126,18 @@ def _names(folders: Sequence[Path]) -> list[str]:
     return [str(folder) for folder in folders]
 
 
-def _side(folder: Path, name: str, network: Path | None, hosts: str | None) -> tuple[Side, str]:
-    """Returns what a folder has, and why there are no events."""
+def _side(folder: Path, name: str, network: Path | None, hosts: str | None) -> Side:
     recorded = record.read(folder) if (folder / "run.json").is_file() else None
     if recorded is not None and not any(folder.glob("rank-*.events")):
-        return Side(name, recorded, None), ""
+        return Side(name, recorded, None)
     found: Run | None = None
     try:
         found = runs.read(folder, network, hosts)
     except UserError as error:
         if recorded is None:
             raise
-        return Side(name, recorded, None), f"The events can't be used: {error}."
-    return Side(name, recorded, found), ""
+        return Side(name, recorded, None, f"The events can't be used: {error}.")
+    return Side(name, recorded, found)
 
 
 def _results(path: Path) -> list[dict[str, Any]]:

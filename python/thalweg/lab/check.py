@@ -18,6 +18,7 @@ from thalweg.errors import UserError
 from thalweg.lab import interfaces, launch, lifecycle, state, tcp
 from thalweg.lab.scenario import Scenario, Trunk, find
 from thalweg.lab.state import Lab
+from thalweg.signals import ended_by_signals
 
 TOLERANCE = 0.05
 ATTEMPTS = 3  # at most, of what is out of tolerance
@@ -96,11 +97,12 @@ def run(name_or_file: str | None, *, every_pair: bool, json: bool) -> bool:
     else:
         if name_or_file is None:
             raise UserError("no lab is running: name a scenario to check, such as two-sites")
-        lab = lifecycle.up(_unchanging(find(name_or_file)))
-        try:
-            report = _check(lab, every_pair)
-        finally:
-            lifecycle.down()
+        with ended_by_signals():
+            lab = lifecycle.up(_unchanging(find(name_or_file)))
+            try:
+                report = _check(lab, every_pair)
+            finally:
+                lifecycle.down()
     _show(report, json)
     return report.passed
 

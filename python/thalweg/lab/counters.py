@@ -60,11 +60,12 @@ class Counters:
     def late_beyond(self, limit: float) -> int:
         """Returns how many frames were late by over 5 % of their latency and over `limit` seconds.
 
-        `limit` is rounded up to a bucket of the histogram, a factor of at most 2^(1/4).
+        `limit` is rounded up to a bucket of the histogram, a factor of at most 2^(1/4); the last
+        bucket, of 0.7 s and more, is beyond any.
         """
         edges = self.lateness_edges
         first = next((n for n, edge in enumerate(edges) if edge >= limit), len(edges))
-        return sum(self.lateness[first + 1 :])
+        return sum(self.lateness[min(first + 1, len(edges) - 1) :])
 
     @property
     def latest(self) -> float:

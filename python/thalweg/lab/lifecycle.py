@@ -7,20 +7,23 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from thalweg import paths
+from thalweg import paths, units
 from thalweg.errors import UserError
-from thalweg.files import write_file, writing
+from thalweg.files import locked, write_file, writing
 from thalweg.lab import interfaces, launch, state, tcp
 from thalweg.lab.control import Control
 from thalweg.lab.scenario import Scenario
 from thalweg.lab.state import Lab
+from thalweg.signals import ended_by_signals
 
 START_TIMEOUT = 30.0  # seconds
+LONGEST_ROUND_TRIP = 60.0
+"""Seconds, dilated: after 63 a kernel forgets a request to connect whose answer wasn't taken."""
 
 
 def up(scenario: Scenario, dilation: float | None = None) -> Lab:
@@ -29,40 +32,39 @@ def up(scenario: Scenario, dilation: float | None = None) -> Lab:
     Raises UserError if one is running already, or naming what this machine lacks.
     """
     _require_machine()
-    if lab := state.running():
-        raise UserError(f"the lab {lab.name} is running: end it with `thalweg lab down` first")
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}", scenario.name):
-        raise UserError(f"the scenario's name {scenario.name!r} must be of letters, digits, . _ -")
-    if len(scenario.hosts) > interfaces.MOST_HOSTS:
-        raise UserError(f"a lab has at most {interfaces.MOST_HOSTS} hosts")
-    clean()
     dilation = dilation or scenario.dilation
+    _require_possible(scenario, dilation)
     settings = tcp.settings(scenario.document.get("tcp", {}), scenario.name)
-    with writing(f"lab folder {state.ROOT / scenario.name}", f"make room in {state.ROOT}"):
-        folder = _write_folder(scenario, dilation)
-        switch = _start_switch(folder)
-    try:
-        control = _connect(folder, switch)
-        with control, tcp.allowed(settings["congestion_control"]):
-            control.ask("own")
-            lab = Lab(scenario.name, folder)
-            _set_up_hosts(lab, scenario, dilation, settings)
-            _write_record(lab, dilation, settings, control)
-            control.ask("ready")
-    except BaseException:
-        switch.kill()
-        switch.wait()
+    with ended_by_signals(), _alone():
+        if lab := state.running():
+            raise UserError(f"the lab {lab.name} is running: end it with `thalweg lab down` first")
         clean()
-        raise
+        with writing(f"lab folder {state.ROOT / scenario.name}", f"make room in {state.ROOT}"):
+            folder = _write_folder(scenario, dilation)
+            switch = _start_switch(folder)
+        try:
+            control = _connect(folder, switch)
+            with control, tcp.allowed(settings["congestion_control"]):
+                control.ask("own")
+                lab = Lab(scenario.name, folder)
+                _set_up_hosts(lab, scenario, dilation, settings)
+                _write_record(lab, dilation, settings, control)
+                control.ask("ready")
+        except BaseException:
+            switch.kill()
+            switch.wait()
+            clean()
+            raise
     return lab
 
 
 def down() -> bool:
     """Ends the running lab with everything in it; returns whether there was one."""
-    lab = state.running()
-    if lab is None:
-        clean()
-        return False
+    with _alone():
+        lab = state.running()
+        if lab is None:
+            clean()
+            return False
     _require_root()
     process = state.switch_process()
     try:
@@ -86,6 +88,40 @@ def clean() -> None:
     for folder in state.ROOT.iterdir():
         if folder.is_dir():
             shutil.rmtree(folder)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Waits until no other process brings a lab up: it has a folder before it has a switch."""
+    if os.geteuid() != 0:
+        yield
+        return
+    state.ROOT.mkdir(parents=True, exist_ok=True)
+    with locked(state.ROOT / "up"):
+        yield
+
+
+def _require_possible(scenario: Scenario, dilation: float) -> None:
+    """Raises UserError naming what no lab can have."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}", scenario.name):
+        raise UserError(f"the scenario's name {scenario.name!r} must be of letters, digits, . _ -")
+    if len(scenario.hosts) > interfaces.MOST_HOSTS:
+        raise UserError(f"a lab has at most {interfaces.MOST_HOSTS} hosts")
+    for host in scenario.hosts:
+        is_name = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", host.name)
+        if not is_name or host.name == "localhost":
+            raise UserError(
+                f"host {host.name!r} of the scenario {scenario.name}: names of a lab's hosts must "
+                "be of letters, digits, . _ -, and other than localhost"
+            )
+    latency = scenario.network.latency_among(range(len(scenario.hosts)))
+    longest = float((latency + latency.T).max())
+    if longest * dilation > LONGEST_ROUND_TRIP:
+        raise UserError(
+            f"a round trip of {units.time_to_text(longest)}, dilated {dilation:g} times, takes "
+            f"{units.time_to_text(longest * dilation)}, in which TCP gives up connecting: a "
+            f"dilation of at most {LONGEST_ROUND_TRIP / longest:.3g} is possible"
+        )
 
 
 def _require_root() -> None:

@@ -24,6 +24,8 @@ class Side:
     name: str
     record: record.Run | None
     events: Run | None
+    why_not: str = ""
+    """Why there are events, but can't be used."""
 
 
 def page(a: Side, b: Side) -> Page:
@@ -44,15 +46,16 @@ def page(a: Side, b: Side) -> Page:
         f"{name}: {words}"
         for name, side in (("A", a), ("B", b))
         if side.record
-        for words in run_lead.warnings(side.record)
+        for words in (*run_lead.warnings(side.record), side.why_not)
+        if words
     ]
     lead = (
         _lead(found)
         if found
         else [
             "Without events of both runs only their sums can be compared, and not whether they "
-            "differ by "
-            f"more than noise: {run_lead.EVENTS}."
+            "differ by more than noise"
+            + ("." if a.why_not or b.why_not else f": {run_lead.EVENTS}.")
         ]
     )
     return Page(

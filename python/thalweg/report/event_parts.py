@@ -8,7 +8,7 @@ import polars as pl
 from thalweg import units
 from thalweg.analysis import paths, timemaps
 from thalweg.analysis.findings import Findings
-from thalweg.analysis.waits import with_lateness
+from thalweg.analysis.waits import why_late, with_lateness
 from thalweg.analysis_text import ranges
 from thalweg.report import bins, elements
 from thalweg.report.elements import Axis, Block, Layer
@@ -216,7 +216,6 @@ def waits(found: Findings) -> list[Block]:
     blocks = []
     rows = []
     for row in found.waits.iter_rows(named=True):
-        computed = (row["computed"] or 0) >= (row["came_late"] or 0)
         rows.append(
             (
                 row["state"],
@@ -227,7 +226,7 @@ def waits(found: Findings) -> list[Block]:
                 NS * row["total"],
                 row["culprit"],
                 row["share"],
-                "computed longer" if computed else "left its last collective later",
+                why_late(row),
             )
         )
     if rows:

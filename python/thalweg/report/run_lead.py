@@ -5,9 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from thalweg import record, units
-from thalweg.analysis import words
+from thalweg.analysis import paths, words
 from thalweg.analysis.findings import Findings
 from thalweg.collective_names import ends_together
 from thalweg.printable import plural, short
@@ -32,15 +34,13 @@ class Costs:
     """The network's limit for the same; 0: not known of all."""
     calls: float
     planned_calls: float
-    late: float = 0.0
-    """The part of `planned` spent waiting for late ranks; 0 without events."""
+    late: float | None = None
+    """The share of `compared` spent waiting for late ranks; None: not known."""
 
     @property
     def own(self) -> float:
         """Time of compared calls without that for late ranks."""
-        if self.planned <= 0:
-            return 0.0
-        return self.compared * (1 - min(self.late / self.planned, 1.0))
+        return self.compared * (1 - (self.late or 0.0))
 
 
 def costs(run: record.Run, findings: Findings | None) -> Costs:
@@ -48,9 +48,7 @@ def costs(run: record.Run, findings: Findings | None) -> Costs:
     calls = run.blocking_calls
     ranks = max(len(run.parts), 1)
     planned = calls[calls["planned"] == 1]
-    names = enumerate(run.description.get("collectives", []))
-    end_together = [number for number, name in names if ends_together(name)]
-    known = planned[(planned["native"] > 0) & np.isin(planned["collective"], end_together)]
+    known = planned[(planned["native"] > 0) & _end_together(run, planned)]
     found = Costs(
         run.wall,
         *(float(part["seconds"].sum()) / ranks for part in (calls, planned, known)),
@@ -59,9 +57,21 @@ def costs(run: record.Run, findings: Findings | None) -> Costs:
     )
     if not (known["bound"] > 0).all():
         found = replace(found, bound=0.0)
-    if findings is None or not findings.verdict.total_ns:
-        return found
-    return replace(found, late=findings.verdict.shares["program late"] * found.planned)
+    return found if findings is None else replace(found, late=_late(findings))
+
+
+def _end_together(run: record.Run, calls: NDArray[np.void]) -> NDArray[np.bool_]:
+    """Which of the calls no rank leaves before all have entered."""
+    names = enumerate(run.description.get("collectives", []))
+    return np.isin(calls["collective"], [number for number, name in names if ends_together(name)])
+
+
+def _late(findings: Findings) -> float | None:
+    """The share of late ranks in the time of planned calls in which ranks wait for all others."""
+    kinds = [kind for kind in findings.causes["kind"] if ends_together(kind)]
+    causes = findings.causes.filter(pl.col("kind").is_in(kinds))
+    total = sum(float(causes[name].sum()) for name in paths.CAUSES)
+    return float(causes["program late"].sum()) / total if total else None
 
 
 def warnings(run: record.Run) -> list[str]:
@@ -147,7 +157,7 @@ def _saved(found: Costs) -> list[str]:
     )
     if found.own <= found.native:
         text += f"{_time(found.native - found.own)} saved"
-    elif late or found.late:
+    elif found.late is not None:
         text += "nothing was saved"
     else:
         text += "nothing was saved, if ranks didn't wait for late ones"
@@ -166,25 +176,31 @@ def _saved(found: Costs) -> list[str]:
 
 def _outside(run: record.Run, why_not: str) -> list[str]:
     """What can be said without events."""
-    words = []
-    spent = by_rank(run)
-    if len(spent) > 2 and np.median(spent) > 0:
-        least = int(np.argmin(spent))
-        if spent[least] < 0.5 * np.median(spent):
-            words.append(
-                f"Rank {run.parts[least].rank} spent the least time in collectives "
-                f"({_time(float(spent[least]))}, the others {_time(float(np.median(spent)))}): "
-                "the others seem to wait for it."
-            )
-    return [*words, why_not or f"Why they took that time can't be said without events: {EVENTS}."]
+    return [
+        *_waited_for(run),
+        why_not or f"Why they took that time can't be said without events: {EVENTS}.",
+    ]
 
 
-def by_rank(run: record.Run) -> np.ndarray:
-    """Seconds in blocking collectives of each rank that left a record."""
-    spent = np.zeros(run.ranks)
+def _waited_for(run: record.Run) -> list[str]:
+    """Names the rank that spent far less time than others in the calls in which ranks wait for all
+    others, of those that make as many of them as most."""
     calls = run.blocking_calls
-    np.add.at(spent, calls["rank"], calls["seconds"])
-    return spent[[part.rank for part in run.parts]]
+    calls = calls[_end_together(run, calls)]
+    count = np.bincount(calls["rank"], calls["calls"], run.ranks)
+    if not len(calls):
+        return []
+    numbers, ranks_with = np.unique(count[count > 0], return_counts=True)
+    alike = np.flatnonzero(count == numbers[np.argmax(ranks_with)])
+    spent = np.bincount(calls["rank"], calls["seconds"], run.ranks)[alike]
+    usual = float(np.median(spent))
+    least = int(np.argmin(spent))
+    if len(alike) <= 2 or spent[least] >= 0.5 * usual:
+        return []
+    return [
+        f"Rank {alike[least]} spent the least time in collectives in which ranks wait for all "
+        f"others ({_time(float(spent[least]))}, others {_time(usual)}): they seem to wait for it."
+    ]
 
 
 def facts(found: Costs, findings: Findings | None) -> list[tuple[str, str, str]]:

@@ -30,9 +30,14 @@ MOST_CURVES = 48
 class Hosts:
     """The hosts of a run, with or without a network."""
 
-    tree: Hierarchy
+    tree: Hierarchy | None
+    """None: there are too many of them."""
     names: Sequence[str]
     placement: Sequence[int]
+
+    @property
+    def order(self) -> Sequence[int]:
+        return range(len(self.names)) if self.tree is None else drawing.host_order(self.tree)
 
 
 def hosts(run: Run) -> Hosts:
@@ -42,8 +47,10 @@ def hosts(run: Run) -> Hosts:
         return Hosts(hierarchy.build(run.network, plan_picture.SMALL), names, run.placement)
     names = list(dict.fromkeys(run.hosts))
     number = {name: at for at, name in enumerate(names)}
-    even = networks.even_network(len(names), 1e-4, 1e9)
-    return Hosts(hierarchy.build(even), names, [number[host] for host in run.hosts])
+    tree = None
+    if len(names) <= hierarchy.MOST_HOSTS:
+        tree = hierarchy.build(networks.even_network(len(names), 1e-4, 1e9))
+    return Hosts(tree, names, [number[host] for host in run.hosts])
 
 
 def plans(found: Findings) -> list[Block]:
@@ -81,7 +88,7 @@ def _tree(run: Run, means: pl.DataFrame, row: dict[str, object], places: Hosts) 
     parents = own.select("parent", child="node")
     link, name = f"tree-{row['shape']}", f"{name_of(row)}: {row['algorithm']}"
     blocks = []
-    if run.ranks <= MOST_DRAWN:
+    if places.tree is not None and run.ranks <= MOST_DRAWN:
         note = (
             "Each rank is above its host, at its depth in the tree. Lines go from blue to "
             "vermilion with the level of the hierarchy that they cross; beside a rank stands the "
@@ -261,7 +268,8 @@ def _flows(run: Run, row: dict[str, object], places: Hosts) -> list[Block]:
         for ends, (size, count) in sums.items()
     }
     link = f"flows-{row['shape']}"
-    order = [host for host in drawing.host_order(places.tree) if host in used]
+    order = [host for host in places.order if host in used]
+    position = {host: at for at, host in enumerate(order)}
     axis = bins.of_hosts([names[host] for host in order], range(len(order)))
     row_of = {host: int(axis.of[at]) for at, host in enumerate(order)}
     table = elements.table(
@@ -271,7 +279,7 @@ def _flows(run: Run, row: dict[str, object], places: Hosts) -> list[Block]:
         keys=[f"{row_of[a]},{row_of[b]}" for (a, b), _ in rows],
         link=link,
     )
-    pairs = [(order.index(a), order.index(b), size) for (a, b), (size, _) in sums.items()]
+    pairs = [(position[a], position[b], size) for (a, b), (size, _) in sums.items()]
     columns = [np.array(each) for each in zip(*pairs, strict=True)]
     matrix = elements.heatmap(
         f"Data between hosts in a call of {name}",
@@ -280,7 +288,8 @@ def _flows(run: Run, row: dict[str, object], places: Hosts) -> list[Block]:
         [Layer("bytes", "size", bins.total(axis, *columns))],
         link=link,
     )
-    if len(used) > MOST_DRAWN or len(sums) > plan_picture.DENSE * len(used):
+    is_dense = len(sums) > plan_picture.DENSE * len(used)
+    if places.tree is None or len(used) > MOST_DRAWN or is_dense:
         return [matrix, table]
     svg = drawing.arcs(places.tree, names, {ends: size for ends, (size, _) in sums.items()}, titles)
     return [

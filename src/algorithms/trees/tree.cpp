@@ -146,6 +146,15 @@ double segment_time(const Problem& problem, const Skeleton& skeleton) {
   return time;
 }
 
+/// Returns the links between the root and the rank that is farthest from it.
+Rank longest_path(const Skeleton& skeleton) {
+  std::vector<Rank> links(skeleton.order.size());
+  for (const Rank rank : skeleton.order)
+    if (const Rank parent = skeleton.parents.front()[index(rank)]; parent != no_rank)
+      links[index(rank)] = links[index(parent)] + 1;
+  return *std::ranges::max_element(links);
+}
+
 /// Returns, for each rank, the steps by which a message on the link from or to its parent takes
 /// longer than the one step of its own. Collectives whose data goes up and down the same links need
 /// this: both directions are ordered against each other, and a rank would otherwise wait for data
@@ -154,10 +163,11 @@ std::vector<Step> link_delays(const Problem& problem, const Skeleton& skeleton) 
   const Network& network = problem.network;
   const std::vector<Rank>& parents = skeleton.parents.front();
   const double step_time = segment_time(problem, skeleton) / static_cast<double>(skeleton.period);
-  // A pipeline with fewer segments than that doesn't wait.
-  const double most = std::min<double>(
-      longest_delay,
-      static_cast<double>(skeleton.pipeline(problem.collective.size).segments) * skeleton.period);
+  // A pipeline with fewer segments than that doesn't wait. Data goes along the longest path twice.
+  const double most = std::min(
+      {static_cast<double>(longest_delay),
+       static_cast<double>(skeleton.pipeline(problem.collective.size).segments) * skeleton.period,
+       schedule::last_step / 4. / std::max(1, longest_path(skeleton))});
   std::vector<Step> delays(parents.size());
   for (Rank rank = 0; rank < skeleton.ranks; ++rank) {
     if (parents[index(rank)] == no_rank) continue;

@@ -82,6 +82,10 @@ bool Replanning::suspect(std::size_t race, bool slower, std::int64_t now_ns, boo
 
 void Replanning::dismiss(std::int64_t now_ns) {
   _is_dismissed = true;
+  rest_from_suspicions(now_ns);
+}
+
+void Replanning::rest_from_suspicions(std::int64_t now_ns) {
   _suspects_ns = now_ns + _doubt_ns;
   _doubt_ns = std::min(2 * _doubt_ns, longest_rest_ns);
 }
@@ -255,7 +259,8 @@ void Replanning::go_back() {
 void Replanning::end(Outcome outcome) {
   _stage = Stage::calm;
   _outcome = outcome;
-  // Suspicions don't wait for that.
+  if (!_is_confirmed) rest_from_suspicions(_now_ns);
+  // Confirmed ones don't wait for that.
   if (_improves || !_is_confirmed || (_looks && outcome != Outcome::adopted)) return;
   const bool returned = _generation > 0 && _slower != _was_slower && outcome == Outcome::adopted &&
                         _now_ns < _changed_ns + 2 * _rest_ns;

@@ -206,6 +206,8 @@ private:
   void note_improving(std::int64_t ns);
   void begin(Stage stage, std::size_t race, bool slower, std::int64_t now_ns);
   void drop();
+  /// Lets unconfirmed attempts wait, twice as long each time.
+  void rest_from_suspicions(std::int64_t now_ns);
   void follow(std::int64_t answer, bool suits_both);
   void end(Outcome outcome);
 
@@ -222,8 +224,7 @@ private:
   bool _may_recover = false, _looks = false, _improves = false;
   bool _is_confirmed = true, _is_dismissed = false;
   bool _suits_both = false, _comes_and_goes = false;
-  /// When an attempt that isn't confirmed may begin, and the pause after the next one that is given
-  /// up.
+  /// When an attempt that isn't confirmed may begin, and the pause after the next one that ends so.
   std::int64_t _suspects_ns = 0, _doubt_ns = least_rest_ns;
   std::uint64_t _improved = 0;   ///< races, a bit each
   std::int64_t _improved_ns = 0; ///< when that was done last

@@ -1,5 +1,6 @@
 #include "runtime/execute/accounts.hpp"
 
+#include "runtime/execute/own_arithmetic.hpp"
 #include "runtime/mpi/error.hpp"
 #include "runtime/observe/clock.hpp"
 #include "units/index.hpp"
@@ -17,6 +18,7 @@ Accounts::Accounts(MPI_Comm comm, int tag, LimitOf limit_of)
 Accounts::Account& Accounts::with(int rank) {
   auto& account = _accounts[index(rank)];
   if (account == nullptr) {
+    const OwnArithmetic arithmetic;
     account = std::make_unique<Account>();
     account->credit = Credit(_limit_of(rank));
   }
@@ -62,11 +64,19 @@ void Accounts::take(int rank, Account& account) {
   }
 }
 
+void Accounts::take_last(int rank, Account& account) {
+  try {
+    take(rank, account);
+  } catch (const MpiError&) {
+    account.due = native.request_null;
+  }
+}
+
 bool Accounts::take_all() {
   bool all = true;
   for (std::size_t rank = 0; rank < _accounts.size(); ++rank) {
     if (_accounts[rank] == nullptr) continue;
-    take(static_cast<int>(rank), *_accounts[rank]);
+    take_last(static_cast<int>(rank), *_accounts[rank]);
     all &= _accounts[rank]->due == native.request_null;
   }
   return all;
@@ -76,9 +86,10 @@ void Accounts::settle(std::int64_t end_ns) {
   for (std::size_t rank = 0; rank < _accounts.size(); ++rank) {
     Account* const account = _accounts[rank].get();
     if (account == nullptr) continue;
+    take_last(static_cast<int>(rank), *account);
     while (account->due != native.request_null && observe::monotonic_ns() < end_ns) {
-      take(static_cast<int>(rank), *account);
       sched_yield();
+      take_last(static_cast<int>(rank), *account);
     }
     if (account->due == native.request_null) continue;
     native.Cancel(&account->due);

@@ -33,10 +33,11 @@ public:
   bool posted(int from);
   /// Starts an acknowledgement; it completes without the receiver's doing.
   void acknowledge(int from, MPI_Request* request);
-  /// Takes the acknowledgements that have arrived. Returns whether none is due any more.
+  /// Takes the acknowledgements that have arrived. Returns whether none is due any more. No message
+  /// may be sent any more. Throws nothing: the MPI library may call it.
   bool take_all();
   /// Waits for the acknowledgements that are due, until observe::monotonic_ns() is `end_ns`, since
-  /// one may never come after an error. No message may be sent any more.
+  /// one may never come after an error. No message may be sent any more. Throws nothing.
   void settle(std::int64_t end_ns);
 
 private:
@@ -49,6 +50,8 @@ private:
   void expect(int rank, Account& account);
   /// Takes the acknowledgements that have arrived.
   void take(int rank, Account& account);
+  /// Does the same where no more messages are sent: after an error nothing is due.
+  void take_last(int rank, Account& account);
 
   MPI_Comm _comm;
   int _tag;

@@ -248,7 +248,8 @@ int execute_on(Runtime* it, Communicator* communicator, const Call& call,
 /// @param code of the call
 int compare_clocks_if_due(Runtime& runtime, const Communicator* communicator, const Call& call,
                           int code) {
-  if (communicator == nullptr || runtime.multiple_threads) return code;
+  if (communicator == nullptr || runtime.multiple_threads || !runtime.settings.observes())
+    return code;
   if (std::ssize(communicator->world_ranks) != runtime.world_size) return code;
   Observation& observation = runtime.observation;
   ++observation.calls;

@@ -22,9 +22,11 @@ int completion_tag(const PlannedCall& planned) {
   return acknowledgement_tag(static_cast<int>(planned.lane));
 }
 
-/// Completes a started request; an error by a message that is too long.
+/// Completes a started request; an error by a message that is too long, after the error handler of
+/// MPI_COMM_WORLD: the program's communicator may be gone.
 void complete(Runtime& runtime, int tag, int code) {
   const char byte = 0;
+  if (code != MPI_SUCCESS) native.Comm_call_errhandler(native.comm_world, code);
   native.Send(&byte, code == MPI_SUCCESS ? 0 : 1, native.byte, runtime.world_rank, tag,
               runtime.helper_shadow);
 }

@@ -3,6 +3,7 @@
 #include "runtime/adapt/change_report.hpp"
 #include "runtime/adapt/report.hpp"
 #include "runtime/execute/own_arithmetic.hpp"
+#include "runtime/mpi/error.hpp"
 #include "runtime/observe/clock.hpp"
 #include "runtime/setup/runtime.hpp"
 #include "runtime/setup/share.hpp"
@@ -241,7 +242,9 @@ std::vector<std::shared_ptr<Accounts>> Communicators::take_retired() {
 int Communicators::on_delete(MPI_Comm comm, int, void* value, void*) {
   try {
     static_cast<Communicators*>(value)->erase(comm);
-  } catch (const std::exception&) { // No exception passes through the MPI library.
+  } catch (const MpiError& error) { // No exception passes through the MPI library.
+    return error.code;
+  } catch (const std::exception&) {
     return MPI_ERR_OTHER;
   }
   return MPI_SUCCESS;

@@ -43,9 +43,10 @@ void Negotiation::after_call(std::uint32_t sequence, std::int64_t cost_ns, bool 
 }
 
 void Negotiation::end() {
-  const bool was_open = is_open();
+  const bool was_open = is_open(), was_claiming = _stage == Stage::claiming;
   _stage = Stage::done;
   if (was_open) wait_for(_request);
+  if (was_claiming && _claimed != 0) _runtime.communicators.tags().release(proposed());
 }
 
 void Negotiation::go_on() {

@@ -1,5 +1,6 @@
 #include "runtime/setup/neighbors.hpp"
 
+#include "runtime/execute/own_arithmetic.hpp"
 #include "runtime/mpi/error.hpp"
 #include "runtime/mpi/waiting.hpp"
 #include "runtime/observe/clock.hpp"
@@ -174,6 +175,7 @@ void Neighborhoods::count(const Sizes& sizes) {
 }
 
 void Neighborhoods::go_on() {
+  const OwnArithmetic arithmetic;
   check(native.Wait(&_request, MPI_STATUS_IGNORE));
   switch (_stage) {
   case Stage::counting:

@@ -3,6 +3,7 @@
 #include "runtime/adapt/replanner.hpp"
 #include "runtime/execute/own_arithmetic.hpp"
 #include "runtime/mpi/datatype.hpp"
+#include "runtime/mpi/error.hpp"
 #include "runtime/mpi/faults.hpp"
 #include "runtime/mpi/process.hpp"
 #include "runtime/setup/agreement.hpp"
@@ -238,7 +239,13 @@ void finish_run(Runtime& it) {
 
 /// The callback of an attribute of COMM_SELF, which MPI_Finalize calls first on every rank.
 int on_finalize(MPI_Comm, int, void* value, void*) {
-  finish_run(*static_cast<Runtime*>(value));
+  try {
+    finish_run(*static_cast<Runtime*>(value));
+  } catch (const MpiError& error) { // No exception passes through the MPI library.
+    return error.code;
+  } catch (const std::exception&) {
+    return MPI_ERR_OTHER;
+  }
   return MPI_SUCCESS;
 }
 

@@ -1,6 +1,5 @@
 #include "runtime/setup/stream.hpp"
 
-#include "runtime/mpi/error.hpp"
 #include "runtime/setup/runtime.hpp"
 #include "units/index.hpp"
 
@@ -11,13 +10,7 @@ namespace {
 class Settling final : public Operation {
 public:
   explicit Settling(std::unique_ptr<Accounts> accounts) : _accounts(std::move(accounts)) {}
-  Progress advance() override {
-    try {
-      return _accounts->take_all() ? Progress::done : Progress::none;
-    } catch (const MpiError&) { // nothing depends on them any more
-      return Progress::done;
-    }
-  }
+  Progress advance() override { return _accounts->take_all() ? Progress::done : Progress::none; }
   void abandon() override { _accounts->settle(0); }
 
 private:

@@ -306,6 +306,23 @@ TEST_CASE("a chain loads each rank's port with the data once, or twice for allre
   }
 }
 
+TEST_CASE("steps of a long chain are representable, however long its links take") {
+  constexpr Rank ranks = 4500;
+  const Network network = network::even_network(ranks, Time(1e-6), Rate::infinity());
+  Placement placement;
+  for (Rank rank = 0; rank < ranks; ++rank)
+    placement.push_back(rank);
+  const Problem problem{
+      {.kind = Kind::allreduce, .ranks = ranks, .size = 1 << 30}, network, placement};
+  const Skeleton skeleton = find("pipelined-chain").build(problem, {.segment_size = 1024});
+  schedule::Step last = 0;
+  for (const Transfer& t : emit(Kind::allreduce, skeleton, no_rank).transfers()) {
+    CHECK(t.step >= 0);
+    last = std::max(last, t.step);
+  }
+  CHECK(last <= schedule::last_step);
+}
+
 TEST_CASE("a short message reaches nobody later by the earliest tree than from the root itself") {
   for (std::uint32_t seed = 0; seed < 20; ++seed) {
     CAPTURE(seed);

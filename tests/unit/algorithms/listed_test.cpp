@@ -78,6 +78,24 @@ TEST_CASE("a list keeps segments, period, window and weights") {
   }
 }
 
+TEST_CASE("segments that plans can't have are refused") {
+  const schedule::test::Toy toy = schedule::test::binomial_bcast(5, 2);
+  const schedule::Schedule whole = to_schedule(toy);
+  const auto with = [&](std::int32_t segments, units::Size size) {
+    Sink sink;
+    for (const Transfer& t : whole.transfers())
+      sink.add(t.from, t.to, t.step, t.how, t.what, t.src, t.dst);
+    collective::Collective collective = toy.collective;
+    collective.size = size;
+    const schedule::Schedule cut(whole.chunks(), {segments, 8, 0}, std::move(sink));
+    return list(collective, cut).pipeline(size).segments;
+  };
+  CHECK(with(25, 100) == 25);
+  CHECK_THROWS_WITH_AS(with(30, 100), doctest::Contains("into 25 segments, not into the 30"),
+                       std::invalid_argument);
+  CHECK_THROWS_AS(with(2, 0), std::invalid_argument);
+}
+
 TEST_CASE("only schedules that do what is asked for are listed") {
   const schedule::test::Toy toy = schedule::test::binomial_bcast(5, 2);
   Collective other = toy.collective;

@@ -57,6 +57,24 @@ TEST_CASE("two sites: a bcast needs its root's port and the trunk between them")
   CHECK(time_of(Kind::reduce, network, 8 << 20, 5) == Approx(size / port + across));
 }
 
+TEST_CASE("the bound is finite, however much faster trunks are than ports") {
+  for (const double times : {1e2, 1e9, 1e11, 1e12, 1e13}) {
+    CAPTURE(times);
+    Network network = two_sites(2);
+    for (network::Host& host : network.hosts)
+      host.egress = host.ingress = Rate(1e6);
+    for (network::Trunk& trunk : network.trunks)
+      trunk.capacity = Rate(1e6 * times);
+    // Each of the other three hosts gets a megabyte through its port.
+    for (const Kind kind : {Kind::bcast, Kind::allgather, Kind::allreduce}) {
+      CAPTURE(collective::to_text(kind));
+      const double time = time_of(kind, network, 1'000'000);
+      CHECK(time >= 1);
+      CHECK(time < 10);
+    }
+  }
+}
+
 TEST_CASE("two sites: an allreduce needs all ports twice, but for one of the hosts") {
   const Network network = two_sites();
   const double size = 8 << 20, port = 12.5e6, nearest = 1e-4;

@@ -166,6 +166,32 @@ TEST_CASE("so many hosts that no table of their pairs fits into memory are place
   CHECK(costs[1]->total() == cost(problem, found).total());
 }
 
+TEST_CASE("large sites, and networks without any, are divided into parts") {
+  constexpr HostId hosts = 40;
+  Network net = network::even_network(hosts, Time(1e-4), units::Rate(1e8));
+  std::vector<Traffic> couples;
+  for (Rank rank = 0; rank < 20; ++rank)
+    couples.push_back({rank, rank + 20, 10, 1e6});
+  MapOptions options;
+  options.hosts_at_once = 15;
+  for (const std::size_t sites : {0, 1, 2}) {
+    CAPTURE(sites);
+    net.sites.assign(sites, {});
+    for (HostId host = 0; sites > 0 && host < hosts; ++host)
+      net.sites[host < 5 ? 0 : sites - 1].push_back(host);
+    const Problem problem{net, {40, couples}, std::vector<std::int32_t>(hosts, 2)};
+    const Placement found = place(problem, options);
+    check(problem, found);
+    CHECK(cost(problem, found).total() < 0.2 * cost(problem, block(problem)).total());
+  }
+}
+
+TEST_CASE("interleaving deals out ranks in turn, however many slots hosts have") {
+  const Network net = network::even_network(4, Time(1e-4), units::Rate(1e8));
+  const Problem problem{net, {7, std::vector<Traffic>{}}, {1, 1 << 30, 2, 1 << 30}};
+  CHECK(interleave(problem) == Placement{0, 1, 2, 3, 1, 2, 3});
+}
+
 TEST_CASE("costs of pairs of hosts are the same from a table and from the network") {
   Draw draw(2);
   const Network net = testing::uneven_network(7, draw);

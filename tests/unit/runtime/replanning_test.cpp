@@ -354,6 +354,22 @@ TEST_CASE("plans for a suspicion wait until it is confirmed, and are dropped if 
   CHECK(state.outcome() == Outcome::adopted);
 }
 
+TEST_CASE("after a suspicion for which nothing better is found others wait, but no drift does") {
+  Replanning state = prepared();
+  REQUIRE(state.suspect(0, true, 100 * one_second, false));
+  while (state.stage() != Stage::calm) {
+    const Act act = state.enter(true);
+    if (act == Act::collect) state.collected();
+    if (act == Act::agree)
+      REQUIRE(state.agree(state.record(true, Replanning::nothing, false, true, 1)));
+  }
+  CHECK(state.outcome() == Outcome::nothing_better);
+  CHECK_FALSE(state.suspect(0, true, 119 * one_second, false));
+  Replanning other = state;
+  CHECK(other.suspect(0, true, 101 * one_second));
+  CHECK(state.suspect(0, true, 120 * one_second, false));
+}
+
 TEST_CASE("plans for what comes and goes may wait until it has come again") {
   const auto planned = [](bool suits_both) {
     Replanning state = prepared();

@@ -105,6 +105,19 @@ TEST_CASE("calls in a row take no less than their busiest port or connection") {
   }
 }
 
+TEST_CASE("calls in a row take longer with one message at a time") {
+  network::Network net = network::even_network(6, units::Time(1e-3), units::Rate(1e9));
+  net.message_costs["some library"].eager_limit = 1000; // so that sends wait for their receivers
+  network::Placement placement(index(net.size()));
+  std::iota(placement.begin(), placement.end(), 0);
+  const algorithms::Problem problem =
+      algorithms::make_problem({.kind = collective::Kind::bcast, .ranks = 6, .size = 1'000'000},
+                               net, placement, "some library");
+  const algorithms::Skeleton chain =
+      algorithms::find("pipelined-chain").build(problem, {.segment_size = 10'000});
+  CHECK(simulator::time_in_a_row(problem, chain, 1) > 2 * simulator::time_in_a_row(problem, chain));
+}
+
 TEST_CASE("ranks that must wait for each other take as long in a row as once") {
   const network::Network net = network::even_network(6, units::Time(1e-3), units::Rate::infinity());
   network::Placement placement(index(net.size()));
