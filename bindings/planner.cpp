@@ -268,7 +268,7 @@ void bind_planner(nb::module_& module) {
         return changed;
       },
       "table"_a, "network"_a, "kind"_a, "tree"_a, "low"_a, "high"_a, "options"_a,
-      "root"_a = nb::none());
+      "root"_a = nb::none(), nb::call_guard<nb::gil_scoped_release>());
   m.def(
       "quick_table",
       [](const Network& network, const Placement& placement, const PlanOptions& options) {

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from thalweg._core import mapping as _core
 from thalweg._core.mapping import Call, Communication, Cost, Setting, TrafficSums
@@ -89,20 +89,30 @@ def communication(
     0 on; None: nothing is known of it. Raises UserError for a rank that doesn't exist, for numbers
     that are negative or not finite, and for more than MOST messages or bytes.
     """
-    senders = np.ascontiguousarray(sender, np.int64)
+    senders, receivers = _whole("ranks", sender), _whole("ranks", receiver)
     counts, sizes = (np.ascontiguousarray(column, np.float64) for column in (messages, nbytes))
     made = Communication(
         ranks,
         senders,
-        np.ascontiguousarray(receiver, np.int64),
+        receivers,
         counts,
         sizes,
-        np.zeros_like(senders) if phase is None else np.ascontiguousarray(phase, np.int64),
+        np.zeros_like(senders) if phase is None else _whole("phases", phase),
     )
     for what, values in (("messages", counts), ("bytes", sizes)):
         if sum(values.tolist()) > MOST:
             raise UserError(f"the matrix has more than {MOST} {what}, which no program sends")
     return made
+
+
+def _whole(what: str, column: ArrayLike) -> NDArray[np.int64]:
+    """Returns whole numbers. Raises UserError if some aren't."""
+    given = np.asarray(column)
+    with np.errstate(invalid="ignore"):
+        whole = np.ascontiguousarray(given, np.int64)
+    if given.dtype.kind not in "iu" and not np.array_equal(given, whole):
+        raise UserError(f"the matrix has {what} that aren't whole numbers")
+    return whole
 
 
 def has_scotch() -> bool:

@@ -120,7 +120,9 @@ def put_tree(
 
     Raises UserError if the tree doesn't fit the placement, or can't do the collective.
     """
-    return _core.put_tree(table, network, kind, tree, *sizes, options or Options(), root)
+    return interruptible(
+        lambda: _core.put_tree(table, network, kind, tree, *sizes, options or Options(), root)
+    )
 
 
 @user_errors()

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from thalweg import hierarchy, operations, planner, wisdom
 from thalweg import network as networks
-from thalweg import operations, planner, wisdom
 from thalweg.analysis import links, stages
 from thalweg.analysis.tables import SHAPE, Run
 from thalweg.collective import Kind, parse_kind
 from thalweg.errors import UserError
 from thalweg.knowledge import QUICKLY
-from thalweg.network import Network
+from thalweg.network import NativeTime, Network
 from thalweg.plans import ESTIMATE, NORMAL, Setting
 from thalweg.tree_search import LEAST_GAIN, Move, Search, Tree
 
@@ -28,6 +28,8 @@ KINDS = (Kind.bcast, Kind.reduce, Kind.allreduce, Kind.barrier)
 """Collectives whose calls of a size have one tree, in which each message has all data."""
 LEAST_SHARE = 0.01
 """Collectives that take a smaller share of the time in planned calls are left as they are."""
+FEWEST = 4
+"""Messages of a link by which it may be corrected: of fewer, chance can't be told."""
 CLEAR = 3.0
 """Standard errors by which a link's times must differ from the network's."""
 MATTERS = 1.2
@@ -109,14 +111,20 @@ def advise(run: Run, budget: float = BUDGET) -> list[Advice]:
 def corrected_network(run: Run) -> tuple[Network, list[Correction]]:
     """Returns the run's network with the links as slow, or fast, as its messages found them.
 
-    Only differences are corrected that are well beyond their error and matter. What all links have
-    in common, such as a slow library or a dilated lab, is taken to be so for those that were not
-    used, too.
+    Only differences are corrected that are well beyond their error and matter, of links with enough
+    messages to tell. What all links have in common, such as a slow library or a dilated lab, is
+    taken to be so for those that were not used, too, and for the MPI library's own collectives.
+    Raises UserError if the network has too many hosts.
     """
     assert run.network is not None
+    if len(run.network.hosts) > hierarchy.MOST_HOSTS:
+        raise UserError(
+            f"a network of {len(run.network.hosts):,} hosts: trees are tuned on up to "
+            f"{hierarchy.MOST_HOSTS:,}; give --network one of the run's own hosts"
+        )
     network = networks.from_json(networks.to_json(run.network), "network")
     number = {host.name: at for at, host in enumerate(network.hosts)}
-    observed = links.ratios(run)
+    observed = links.ratios(run).filter(pl.col("clean_messages") >= FEWEST)
     if observed.is_empty():
         return network, []
     common = float(
@@ -124,10 +132,11 @@ def corrected_network(run: Run) -> tuple[Network, list[Correction]]:
         if len(observed) < 3
         else np.median(observed["log_ratio"].to_numpy())
     )
-    factor = np.full((len(number), len(number)), math.exp(common) if _matters(common, 0) else 1.0)
-    found = [Correction("", "", float(factor[0, 0]))] if factor[0, 0] != 1 else []
+    general = math.exp(common) if _matters(common, 0) else 1.0
+    factor = np.full((len(number), len(number)), general)
+    found = [Correction("", "", general)] if general != 1 else []
     for link in observed.iter_rows(named=True):
-        if not _matters(link["log_ratio"] - math.log(factor[0, 0]), link["error"]):
+        if not _matters(link["log_ratio"] - math.log(general), link["error"]):
             continue
         ends = number[link["from_host"]], number[link["to_host"]]
         factor[ends] = math.exp(link["log_ratio"])
@@ -136,6 +145,10 @@ def corrected_network(run: Run) -> tuple[Network, list[Correction]]:
     if found:
         network.latency = network.latency * factor
         network.bandwidth = network.bandwidth / factor
+        network.native_times = [
+            NativeTime(own.library, own.collective, own.size, own.time * general)
+            for own in network.native_times
+        ]
     return network, found
 
 

@@ -71,6 +71,7 @@ std::vector<HostId> read_group(const Node& node, const Names& names) {
   std::vector<HostId> group;
   for (std::size_t i = 0; i < node.size(); ++i) {
     const Node entry = node[i];
+    if (group.size() > names.size()) entry.fail("a group lists a host several times");
     if (!entry.value.is_array()) {
       group.push_back(names.read(entry));
       continue;

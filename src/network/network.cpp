@@ -183,6 +183,9 @@ void check_groups(const Network& network) {
   check_nesting(network);
 }
 
+/// The most bytes of all pairs of hosts together that a native time may be for.
+constexpr double most_native_bytes = 0x1p58;
+
 void check_costs(const Network& network) {
   if (network.initial_window < 0)
     fail("the initial window is " + std::to_string(network.initial_window) +
@@ -205,6 +208,10 @@ void check_costs(const Network& network) {
       fail("a native time lacks its library or its collective: name both");
     if (native.size < 0)
       fail(what + " is for " + std::to_string(native.size) + " bytes: must be at least 0");
+    const double hosts = network.size();
+    if (static_cast<double>(native.size) * hosts * hosts > most_native_bytes)
+      fail(what + " is for " + std::to_string(native.size) +
+           " bytes: what all pairs of hosts exchange must be at most 2^58");
     if (!(native.time.value() > 0 && std::isfinite(native.time.value())))
       fail(what + " is " + number(native.time) + ": must be finite and above 0");
   }

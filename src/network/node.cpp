@@ -59,8 +59,10 @@ void fail(const std::string& message) { throw std::invalid_argument(message); }
 std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 std::string nearest(std::string_view word, std::span<const std::string_view> known) {
-  return std::string(*std::ranges::min_element(
-      known, {}, [&](std::string_view candidate) { return edits(word, candidate); }));
+  constexpr std::size_t longest = 64; // Comparing takes the product of both lengths.
+  return std::string(*std::ranges::min_element(known, {}, [&](std::string_view candidate) {
+    return edits(word.substr(0, longest), candidate.substr(0, longest));
+  }));
 }
 
 void Node::fail(const std::string& why) const {

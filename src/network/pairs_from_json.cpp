@@ -55,10 +55,12 @@ struct PairReader {
                   ": must be one for each of the " + std::to_string(size) + " " + parts);
     };
     check_size(node, "the matrix", "rows");
+    // Before there is memory for all, which a short text mustn't claim.
+    for (std::size_t from = 0; from < size; ++from)
+      check_size(node[from], "the row of " + name(from, true), "entries");
     Matrix<T> matrix(size);
     for (std::size_t from = 0; from < size; ++from) {
       const Node row = node[from];
-      check_size(row, "the row of " + name(from, true), "entries");
       for (std::size_t to = 0; to < size; ++to) {
         const auto describe = [&] {
           return row.path + "[" + std::to_string(to) + "]: " + what + " " + name(from, false) +

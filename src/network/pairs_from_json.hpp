@@ -20,6 +20,7 @@ public:
       _names.emplace_back(host.name);
     }
   }
+  [[nodiscard]] std::size_t size() const { return _names.size(); }
   [[nodiscard]] HostId read(const Node& node) const {
     const std::string name = node.text();
     if (const auto found = _ids.find(name); found != _ids.end()) return found->second;

@@ -210,7 +210,7 @@ std::vector<Phase> compose_han(const Collective& whole, const Hosts& hosts, Comp
   const Size size = whole.size;
   if (!hosts.are_shared() || !hosts.have_equally_many() || !whole.block_sizes.empty())
     return phases.all().take();
-  const Size of_host = size * hosts.most_ranks();
+  const auto of_host = [&] { return size * hosts.most_ranks(); };
   switch (whole.kind) {
   case Kind::bcast:
   case Kind::reduce:
@@ -221,12 +221,12 @@ std::vector<Phase> compose_han(const Collective& whole, const Hosts& hosts, Comp
     return phases.add(Level::all, whole, {"tree", parameters}, "two-level tree").take();
   }
   case Kind::gather:
-    return phases.within(Kind::gather, size).between(Kind::gather, of_host).take();
+    return phases.within(Kind::gather, size).between(Kind::gather, of_host()).take();
   case Kind::scatter:
-    return phases.between(Kind::scatter, of_host).within(Kind::scatter, size).take();
+    return phases.between(Kind::scatter, of_host()).within(Kind::scatter, size).take();
   case Kind::allgather:
     return phases.within(Kind::gather, size)
-        .between(Kind::allgather, of_host)
+        .between(Kind::allgather, of_host())
         .within(Kind::bcast, size * whole.ranks)
         .take();
   case Kind::barrier:

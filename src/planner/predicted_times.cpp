@@ -10,7 +10,7 @@ namespace {
 
 using Quantity = std::int64_t PredictedTimes::*;
 
-/// The longest time that is extended from sizes that are known: 30 years.
+/// The longest time that is kept: 30 years.
 constexpr double most_ns = 1e18;
 
 /// Returns the time for a size by the line through two others, the first of which is smaller.
@@ -43,7 +43,7 @@ double interpolate(std::span<const PredictedTimes> known, Quantity quantity, Siz
 } // namespace
 
 std::int64_t nanoseconds(Time time) {
-  return static_cast<std::int64_t>(std::llround(time.value() * 1e9));
+  return static_cast<std::int64_t>(std::llround(std::min(time.value() * 1e9, most_ns)));
 }
 
 PredictedTimes predicted_times(const Plan& plan, Size size) {
@@ -70,9 +70,9 @@ std::vector<PredictedTimes> in_proportion(std::span<const PredictedTimes> there,
   for (PredictedTimes each : there) {
     for (const Quantity quantity : PredictedTimes::times())
       if (same_size.*quantity > 0)
-        each.*quantity =
-            std::llround(static_cast<double>(each.*quantity) * static_cast<double>(here.*quantity) /
-                         static_cast<double>(same_size.*quantity));
+        each.*quantity = std::llround(std::min(
+            most_ns, static_cast<double>(each.*quantity) * static_cast<double>(here.*quantity) /
+                         static_cast<double>(same_size.*quantity)));
       else
         each.*quantity = 0;
     add(scaled, each);

@@ -151,6 +151,13 @@ def test_a_matrix_of_no_numbers_is_refused(bad: float) -> None:
         mapping.communication(2, [0], [1], [1], [bad])
 
 
+@pytest.mark.parametrize("sender", [0.5, math.nan, "0"])
+def test_ranks_of_a_matrix_are_whole_numbers(sender: object) -> None:
+    with pytest.raises(UserError, match="ranks that aren't whole numbers"):
+        mapping.communication(2, [sender], [1], [1], [1])  # type: ignore[arg-type]
+    assert mapping.communication(2, [0.0], [1.0], [1], [1]).ranks == 2
+
+
 @pytest.mark.parametrize("ranks", [-2, 0])
 def test_a_matrix_of_no_ranks_is_refused(ranks: int) -> None:
     with pytest.raises(UserError, match=f"a matrix of {ranks} ranks"):

@@ -13,7 +13,7 @@ from thalweg.algorithms import Problem
 from thalweg.cli import main
 from thalweg.collective import Kind
 from thalweg.errors import UserError
-from thalweg.network import Host, Network
+from thalweg.network import Host, NativeTime, Network
 from thalweg.planner import Table
 from thalweg.plans import Setting
 from thalweg.tree_search import LEAST_GAIN, Tree
@@ -34,15 +34,17 @@ def two_sites() -> Network:
     return Network(hosts, latency, np.full((HOSTS, HOSTS), 1e8))
 
 
-def simulated(net: Network, kind: str, size: str, tree: Tree, places: list[int]) -> Recording:
-    """A run of five calls that take what the simulator says."""
+def simulated(
+    net: Network, kind: str, size: str, tree: Tree, places: list[int], calls: int = 5
+) -> Recording:
+    """A run of calls that take what the simulator says."""
     operation = operations.make(kind, size, tree.parents.index(-1))
     collective = operation.collective(len(places))
     problem = Problem(collective, net, places)
     skeleton = algorithms.find(trees.NAME).build(problem, tree.parameters())
     found = simulator.simulate(problem, skeleton, simulator.Options(timeline=True))
     made = Recording(len(places))
-    for number in range(5):
+    for number in range(calls):
         begin = 10**9 * number
         times = {rank: (begin, begin + ns(exit)) for rank, exit in enumerate(found.exits)}
         call = made.call(collective.kind, times, root=collective.root, size=collective.size)
@@ -166,6 +168,27 @@ def test_a_slow_link_that_the_network_file_does_not_know_is_avoided() -> None:
     assert found.before == pytest.approx(found.observed, rel=0.01)
     assert found.tuned.parents[6] != 0
     assert found.after < found.before / 4
+
+
+def test_a_few_messages_correct_no_link() -> None:
+    believed, net = two_sites(), two_sites()
+    latency = net.latency.copy()
+    latency[0, 6] = latency[6, 0] = 0.1
+    net.latency = latency
+    recording = simulated(net, "allreduce", "8B", TO_AND_FRO, list(range(HOSTS)), calls=3)
+    _, found = tuning.corrected_network(recording.run(network=believed, placement=range(HOSTS)))
+    assert found == []
+
+
+def test_native_times_follow_what_all_links_have_in_common() -> None:
+    believed, net = two_sites(), two_sites()
+    believed.native_times = [NativeTime("mpich", "allreduce", 8, 1e-3)]
+    net.latency = 4 * net.latency
+    net.bandwidth = net.bandwidth / 4
+    recording = simulated(net, "allreduce", "8B", TO_AND_FRO, list(range(HOSTS)))
+    corrected, _ = tuning.corrected_network(recording.run(network=believed, placement=range(HOSTS)))
+    (native,) = corrected.native_times
+    assert native.time == pytest.approx(4e-3, rel=0.05)
 
 
 def test_what_all_links_have_in_common_holds_for_unused_ones() -> None:

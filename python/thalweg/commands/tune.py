@@ -65,6 +65,11 @@ def command(
     if not json:
         console.show(*_text(found))
     better = [] if no_wisdom else [each for each in found if each.best == "tree"]
+    if better and not read.library:
+        console.note(
+            "tuned trees aren't kept: the run ended without a summary, which has its MPI library"
+        )
+        better = []
     if better:
         with console.progress("keeping the tuned trees"):
             tuning.keep(read, better)
@@ -76,7 +81,12 @@ def command(
             "Tuned trees are kept: thalweg run uses them from now on where ranks are on the same "
             "hosts of this network as in this run."
         )
-    if output:
+    if output and output.suffix == ".json":
+        console.show(
+            f"written to {output}; to try it, name a file that doesn't end with .json: "
+            "THALWEG_FORCE takes the text of ranks"
+        )
+    elif output:
         console.show(
             f"written to {output}; to try it: THALWEG_FORCE="
             + shlex.quote(f"{found[0].kind.name}={trees.NAME}:file={output}")
@@ -125,15 +135,21 @@ def _conclusion(each: Advice) -> str:
     if each.best == "tree":
         gain = _ratio(each.before / each.after)
         return f"The tuned tree is predicted to take {_time(each.after)}, {gain} as fast{beside}."
+    # Plans are for the network as it is in the file.
+    remedy = (
+        "probe the network again, so that plans are for what its links take"
+        if each.elsewhere
+        else "run it without THALWEG_FORCE"
+    )
     if each.best == "plan":
         return (
             f"The plan {each.planned_name} is predicted to be faster, {_time(each.planned)}, than "
-            f"the tuned tree, {_time(each.after)}: run it without THALWEG_FORCE{beside}."
+            f"the tuned tree, {_time(each.after)}: {remedy}{beside}."
         )
     if each.best == "native":
         return (
             f"The MPI library's own is predicted to be faster, {_time(each.native)}, than the "
-            f"tuned tree, {_time(each.after)}: run it without THALWEG_FORCE{beside}."
+            f"tuned tree, {_time(each.after)}: {remedy}{beside}."
         )
     return f"No move gains anything: leave the tree as it is{beside}."
 

@@ -20,6 +20,15 @@ TEST_CASE("hosts are found with and without their domain") {
               of_hosts({"a.site", "b", "a.other"})) == Placement{1, 1, 2, 0, no_host});
 }
 
+TEST_CASE("a short name of several hosts is none of them, and addresses have no short names") {
+  const Network two = of_hosts({"n1.paris", "n1.lyon", "n2.lyon"});
+  CHECK(place(Names{"n1", "n1.nancy", "n1.lyon", "n2", "n2.nancy"}, two) ==
+        Placement{no_host, no_host, 1, 2, 2});
+  const Network addresses = of_hosts({"10.0.0.1", "10.0.0.2", "fe80::1"});
+  CHECK(place(Names{"10.0.0.2", "10.0.0.9", "10", "fe80::1", "fe80::2", ""}, addresses) ==
+        Placement{1, no_host, no_host, 2, no_host, no_host});
+}
+
 TEST_CASE("hosts are found whatever their capitals are") {
   CHECK(place(Names{"node1", "NODE2.site", "node3"}, of_hosts({"Node1.Site", "node2", "node30"})) ==
         Placement{0, 1, no_host});

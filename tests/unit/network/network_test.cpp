@@ -179,6 +179,9 @@ TEST_CASE("costs and native times are finite") {
         "native time of openmpi's bcast is 0s: must be finite and above 0");
   CHECK(error_after([](Network& n) { n.native_times[0].size = -1; }) ==
         "native time of openmpi's bcast is for -1 bytes: must be at least 0");
+  CHECK(error_after([](Network& n) {
+          n.native_times[0].size = Size{1} << 62;
+        }).ends_with("bytes: what all pairs of hosts exchange must be at most 2^58"));
   CHECK(error_after([](Network& n) { n.native_times[0].library = ""; }) ==
         "a native time lacks its library or its collective: name both");
 }
