@@ -1,6 +1,7 @@
 #include "mapping/sites.hpp"
 
 #include "mapping/part.hpp"
+#include "network/host_classes.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -16,31 +17,19 @@ constexpr std::size_t most_sampled = 8;
 
 using HostsOfSites = std::vector<std::vector<HostId>>;
 
-/// Puts hosts behind the same trunks next to each other.
-void sort_by_trunks(std::vector<HostId>& hosts, const Network& network) {
-  std::vector<std::vector<char>> behind(network.hosts.size(),
-                                        std::vector<char>(2 * network.trunks.size()));
-  for (std::size_t trunk = 0; trunk < network.trunks.size(); ++trunk) {
-    for (const HostId host : network.trunks[trunk].from)
-      behind[index(host)][2 * trunk] = 1;
-    for (const HostId host : network.trunks[trunk].to)
-      behind[index(host)][2 * trunk + 1] = 1;
-  }
-  std::ranges::stable_sort(
-      hosts, {}, [&](HostId host) -> auto& { return behind[index(host)]; });
-}
-
 /// Returns the network's sites, or all of its hosts as one, divided into as equal parts as have at
-/// most so many hosts.
+/// most so many hosts. Hosts behind the same trunks come one after the other there.
 HostsOfSites small_sites(const Network& network, std::size_t most_hosts) {
   HostsOfSites whole = network.sites;
   if (whole.size() < 2) {
     whole.assign(1, std::vector<HostId>(network.hosts.size()));
     std::iota(whole.front().begin(), whole.front().end(), HostId{0});
   }
+  const network::TrunkSets trunks(network);
   HostsOfSites parts;
   for (std::vector<HostId>& site : whole) {
-    if (site.size() > most_hosts) sort_by_trunks(site, network);
+    if (site.size() > most_hosts)
+      std::ranges::stable_sort(site, {}, [&](HostId host) { return trunks.class_of(host); });
     const std::size_t count = (site.size() + most_hosts - 1) / most_hosts;
     for (std::size_t part = 0; part < count; ++part) {
       const auto at = [&](std::size_t p) {
