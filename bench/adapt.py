@@ -2,17 +2,18 @@
 
 The network file has its hosts' names permuted, is ten times too fast, or has other rates than the
 network, as one of another day may. Runs of all variants take turns. `thalweg run` gets the file and
-hosts of which it knows nothing: it verifies the file, and its whole time counts.
+hosts of which it knows nothing: it verifies the file, and its whole time counts, from the command's
+start to its end, beside the launcher's alone. Whole times are measured at two dilations, which tell
+the network's time apart from this machine's work.
 """
 
 from __future__ import annotations
 
 import json
-import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,11 @@ from typing import Any
 import numpy as np
 
 from bench import campaign, sources
+from bench.adapt_page import FASTER, SPREAD, calls, contents, planned, raced, right, whole
 from bench.builds import Build
 from bench.campaign import Campaign
-from bench.page import Page, Part, valid_runs
-from bench.report import Subject, Table, console, seconds, times
+from bench.page import Page, failed_run
+from bench.report import Subject, console
 from bench.samples import native
 from bench.session import LaunchFailedError, Planned, Session, launch_timeout, with_thalweg
 from bench.settings import Settings
@@ -38,17 +40,9 @@ subject = Subject(
     "adapt",
     "Plans for a wrong network",
     (*sources.run_on_lab, "examples", "python/thalweg/knowledge.py", "bench/adapt.py"),
-    ("scenario", "build", "bytes", "variant"),
+    ("scenario", "build", "bytes", "dilation", "variant"),
 )
-calls = 200
 sizes = (32_768,)  # bytes of a sum
-bar = 1.2  # times the run with the right file, or natively if that is faster
-race_bar = 1.02  # times the run without races: what trials may be expected to lose
-right = "right"
-raced, planned, whole = "race", "no race", "thalweg run"
-FASTER = 10.0
-SPREAD = 3.0
-"""What rates of another day differ by, at most, as a factor up or down."""
 
 
 def permuted(net: Network, seed: int) -> None:
@@ -104,27 +98,43 @@ def _scale_rates(net: Network, factors: np.ndarray) -> None:
 
 
 def run(settings: Settings) -> None:
-    """Measures each size on each scenario with each build."""
+    """Measures each size on each scenario with each build, and whole commands twice as slow."""
     page = Page(settings, subject, contents)
-    campaign.run(settings, page, parts(settings, page))
+    campaign.run(settings, page, *parts(settings, page))
 
 
-def parts(settings: Settings, page: Page) -> Campaign[int]:
-    """A part for each size."""
-    runs = settings.repetitions * (3 + 3 * len(wrong))
+def parts(settings: Settings, page: Page) -> list[Campaign[int]]:
+    """A part for each size, at the scenario's dilation and, of whole commands, at twice that."""
+    kept: dict[tuple[str, str], Planned] = {}
 
-    def labels(scenario: str, build: str, size: int) -> dict[str, Any]:
-        return {"scenario": scenario, "build": build, "bytes": size}
+    def plan(session: Session, build: Build, budget: float) -> Planned:
+        """Plans once, so that wrong files are the same at both dilations."""
+        key = session.name, build.name
+        if key not in kept:
+            kept[key] = session.plan(build, budget)
+        return kept[key]
 
-    def measure(session: Session, build: Build, plans: Planned, size: int) -> None:
-        files = _files(session, plans, settings.seed)
-        variants = _variants(session, build, plans, files)
-        samples = _samples(session, build, variants, files, size, settings.repetitions)
-        facts = {"dilation": session.dilation}
-        page.add(labels(session.name, build.name, size), facts, samples)
+    def at(slower: float) -> Campaign[int]:
+        def labels(scenario: str, build: str, size: int) -> dict[str, Any]:
+            dilation = made.dilation(settings, scenario)
+            return {"scenario": scenario, "build": build, "bytes": size, "dilation": dilation}
 
-    wanted = settings.sizes or sizes
-    return Campaign(wanted, units.size_to_text, labels, lambda *_: 15.0 * runs, measure)
+        def measure(session: Session, build: Build, plans: Planned, size: int) -> None:
+            files = _files(session, plans, settings.seed)
+            measured = _whole_commands(session, build, files, size)
+            if slower == 1:
+                measured = _sums(session, build, plans, files, size) | measured
+            samples = _samples(measured, settings.repetitions)
+            page.add(labels(session.name, build.name, size), {}, samples)
+
+        runs = settings.repetitions * (2 + len(wrong) + (2 + 2 * len(wrong)) * (slower == 1))
+        made = Campaign(
+            settings.sizes or sizes, units.size_to_text, labels, lambda *_: 5.0 * runs, measure,
+            plan, slower=slower,
+        )  # fmt: skip
+        return made
+
+    return [at(1), at(2)]
 
 
 def _files(session: Session, plans: Planned, seed: int) -> dict[str, Path]:
@@ -138,33 +148,38 @@ def _files(session: Session, plans: Planned, seed: int) -> dict[str, Path]:
     return files
 
 
-def _variants(
-    session: Session, build: Build, plans: Planned, files: Mapping[str, Path]
-) -> dict[str, dict[str, str]]:
-    """Returns the environment of the ranks by variant."""
+Measured = dict[str, Callable[[], dict[str, Any]]]
+"""What makes a sample of each variant."""
+
+
+def _sums(
+    session: Session, build: Build, plans: Planned, files: Mapping[str, Path], size: int
+) -> Measured:
+    """Runs whose sums alone count: natively, with plans for the right file and for wrong ones."""
     race = {"THALWEG_RACE": "1"}
     variants = {native: {}, right: with_thalweg(build, plans) | race}
     for name in wrong:
         environment = with_thalweg(build, session.plan_for(build, files[name]))
         variants[f"{name}, {planned}"] = environment
         variants[f"{name}, {raced}"] = environment | race
-    return variants
-
-
-def _samples(
-    session: Session,
-    build: Build,
-    variants: Mapping[str, Mapping[str, str]],
-    files: Mapping[str, Path],
-    size: int,
-    repetitions: int,
-) -> list[dict[str, Any]]:
-    measured: dict[str, Callable[[], dict[str, Any]]] = {
+    return {
         name: partial(_sample, session, build, environment, size)
         for name, environment in variants.items()
     }
-    for name, file in files.items():
-        measured[f"{name}, {whole}"] = partial(_whole, session, build, file, size)
+
+
+def _whole_commands(
+    session: Session, build: Build, files: Mapping[str, Path], size: int
+) -> Measured:
+    """Runs by the launcher alone and, with each file, by `thalweg run`."""
+    alone: Measured = {f"{native}, {whole}": partial(_whole, session, build, None, size)}
+    return alone | {
+        f"{name}, {whole}": partial(_whole, session, build, file, size)
+        for name, file in files.items()
+    }
+
+
+def _samples(measured: Measured, repetitions: int) -> list[dict[str, Any]]:
     found = []
     for _ in range(repetitions):
         for name, measure in measured.items():
@@ -172,6 +187,7 @@ def _samples(
                 found.append({"variant": name, **measure()})
             except LaunchFailedError as failure:
                 console.print(f"[yellow]{name}: {failure}[/yellow]")
+                found.append(failed_run(name, failure))
     return found
 
 
@@ -189,29 +205,33 @@ def _sample(
     return {"time": total, "invalid": invalid, "races": _races(summary)}
 
 
-def _whole(session: Session, build: Build, file: Path, size: int) -> dict[str, Any]:
-    """One run by `thalweg run`: the un-dilated seconds from its start to its end.
+def _whole(session: Session, build: Build, file: Path | None, size: int) -> dict[str, Any]:
+    """One run by `thalweg run`, or without a file by the launcher alone: seconds of this machine,
+    not un-dilated, from the command's start to its end.
 
-    It knows nothing of the hosts but the file. Raises LaunchFailedError.
+    `thalweg run` knows nothing of the hosts but the file. Raises LaunchFailedError.
     """
-    inside = launch.environment(session.lab)
+    inside = {**launch.environment(session.lab), **build.environment}
+    ranks = ["-n", str(session.ranks)]
+    program = _program(session, build, size)
     with tempfile.TemporaryDirectory(dir=session.folder) as cache:
-        command = [
-            sys.executable, "-m", "thalweg", "run", "--launcher", str(build.launcher),
-            "--network", str(file), "--no-placement", "--no-record",
-            "-n", str(session.ranks), "--", *_program(session, build, size),
-        ]  # fmt: skip
+        command = [str(build.launcher), *ranks, *program]
+        if file is not None:
+            command = [
+                sys.executable, "-m", "thalweg", "run", "--launcher", str(build.launcher),
+                "--network", str(file), "--no-placement", "--no-record", *ranks, "--", *program,
+            ]  # fmt: skip
         before = counters.read(session.lab)
         began = time.monotonic()
         done = launch.run(
             session.lab, session.lab.hosts[0], command, {**inside, "XDG_CACHE_HOME": cache},
             4 * launch_timeout,
         )  # fmt: skip
-        total = (time.monotonic() - began) / session.dilation
+        total = time.monotonic() - began
     if done.returncode != 0:
-        raise LaunchFailedError(f"thalweg run: {' / '.join(done.stderr.splitlines()[-3:])}")
+        raise LaunchFailedError(f"{whole}: {' / '.join(done.stderr.splitlines()[-3:])}")
     said = [line for line in done.stderr.splitlines() if line.startswith("thalweg: ")]
-    invalid = _invalid(session, before, total, size)
+    invalid = _invalid(session, before, total / session.dilation, size)
     return {"time": total, "invalid": invalid, "races": [], "said": said}
 
 
@@ -238,66 +258,3 @@ def _races(summary: Path) -> list[dict[str, Any]]:
         return []
     found: list[dict[str, Any]] = json.loads(summary.read_text()).get("races", [])
     return found
-
-
-def contents(parts: Sequence[Part]) -> list[Table]:
-    """Returns the table: a row for each wrong file."""
-    table = Table(
-        "Whole runs, un-dilated seconds",
-        ["scenario", "build", "size", "the file is wrong by", "native", "right file",
-         "wrong, no race", "wrong, race", "race, of no race", "bar", "met", "race, of right",
-         "races won by native", "right, thalweg run", "wrong, thalweg run",
-         "run, of the faster", "bar", "met"],
-        notes=[
-            f"Medians of runs of {calls} sums that alternate between two communicators, from the "
-            "mean time of a sum on all ranks. The right file's plans race, too.",
-            "Race, of no race: trials begin only where what they are expected to lose is within "
-            "2 % of the time of the calls so far; the bar is that a run loses no more. Both are "
-            "medians of few runs.",
-            "thalweg run: the whole time of the command, which knows nothing of the hosts but the "
-            "file, and verifies it.",
-            "Of the faster: over the lesser of thalweg run with the right file and native alone, "
-            "whose time is that of the sums, without the command's start. The right file's plans "
-            "are made with all effort, which takes most of that command's time, since its hosts "
-            "are as it says; a wrong file is thrown away for a measurement of about a second and "
-            "quick plans, which in runs as short as these take less.",
-            f"Rates of another day: each pair's is up to {SPREAD:g} times lower or higher.",
-            "Invalid runs, by the lab's own counters, are left out.",
-        ],
-    )  # fmt: skip
-    for part in parts:
-        own, knowing = _time(part, native), _time(part, right)
-        for name in wrong:
-            without, racing, run = (_time(part, f"{name}, {m}") for m in (planned, raced, whole))
-            right_run = _time(part, f"{right}, {whole}")
-            if None in (own, knowing, without, racing, run, right_run):
-                continue
-            assert own and knowing and without and racing and run and right_run
-            best = min(own, right_run)
-            table.add(
-                part.labels["scenario"], part.labels["build"],
-                units.size_to_text(part.labels["bytes"]), name,
-                *(seconds(time) for time in (own, knowing, without, racing)),
-                times(racing / without), f"<= {race_bar}x", _met(racing, race_bar * without),
-                times(racing / knowing), _won(part, f"{name}, {raced}"),
-                seconds(right_run), seconds(run), times(run / best), f"<= {bar}x",
-                _met(run, bar * best),
-            )  # fmt: skip
-    return [table]
-
-
-def _met(time: float, most: float) -> str:
-    return "yes" if time <= most else "MISSED"
-
-
-def _time(part: Part, variant: str) -> float | None:
-    found = [each["time"] for each in valid_runs(part.samples, variant)]
-    return statistics.median(found) if found else None
-
-
-def _won(part: Part, variant: str) -> str:
-    """How many of the races of all runs native won."""
-    winners = [
-        race["winner"] for each in valid_runs(part.samples, variant) for race in each["races"]
-    ]
-    return f"{winners.count('native')} of {len(winners)}"

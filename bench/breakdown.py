@@ -11,9 +11,9 @@ from bench import campaign, cmpi_collectives, program, sources
 from bench.builds import Build
 from bench.campaign import Campaign
 from bench.cmpi_collectives import Shape
-from bench.page import Page, Part
+from bench.page import Page, Part, runs_that_failed
 from bench.plot import BarPanel, Stack, bar_chart
-from bench.program import Program, Result, Run
+from bench.program import Program, Result, Run, runs_of
 from bench.report import Content, Figure, Subject, Table, console, judged, percent, seconds
 from bench.samples import native, thalweg
 from bench.session import LaunchFailedError, Planned, Session, physical_limit
@@ -90,7 +90,7 @@ def _add(
     except LaunchFailedError as failure:
         console.print(f"[red]{failure}")
         return
-    page.add(labels(session.name, build.name, each), facts(result, session), samples(result))
+    page.add(labels(session.name, build.name, each), facts(result, session), result.samples())
 
 
 def as_printed() -> str:
@@ -120,18 +120,11 @@ def facts(result: Result, session: Session) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def samples(result: Result) -> list[dict[str, Any]]:
-    return [{"variant": name, **run} for name, runs in result.runs.items() for run in runs]
-
-
 def result_of(part: Part) -> Result:
-    """Restores the state behind labels(), facts() and samples()."""
-    runs: dict[str, list[Run]] = {}
-    for sample in part.samples:
-        runs.setdefault(sample["variant"], []).append(sample)
+    """Restores the result behind labels(), facts() and its samples."""
     return Result(
         part.labels["scenario"], part.labels["build"], part.facts["bound"],
-        part.facts["overhead"], runs, part.facts.get("probe"),
+        part.facts["overhead"], probe=part.facts.get("probe"), **runs_of(part.samples),
     )  # fmt: skip
 
 
@@ -189,6 +182,7 @@ def gains(parts: Sequence[Part]) -> Table:
             seconds(sum(split(result, native).values())), *_gain(result, cmpi),
             *_gain(result, thalweg), f"{100 * paper[part.labels['program']]:.1f} %",
         )  # fmt: skip
+    rows.notes.append(runs_that_failed(sample for part in parts for sample in part.samples))
     rows.notes += map(verdict, parts)
     return rows
 
@@ -203,19 +197,21 @@ def _gain(result: Result, variant: str) -> list[str]:
 
 
 def verdict(part: Part) -> str:
-    """One sentence: whether time is saved with overheads counted, as the paper has it of CMPI."""
+    """One sentence: whether CMPI saves time with overheads counted, as the paper has it; not judged
+    where CMPI isn't measured."""
     result, name = result_of(part), part.labels["program"]
     variant = cmpi if cmpi in measured(result) else thalweg
     with_them, without = (
         saved(result, variant, with_overheads=counted) for counted in (True, False)
     )
     less = ", with less of a gain" if 0 < with_them < paper[name] else ""
-    missing = "" if variant == cmpi else " CMPI itself isn't measured yet."
+    verdict = "not judged, since CMPI itself isn't measured"
+    if variant == cmpi:
+        verdict = f"{judged(with_them > 0)}{less}"
     return (
         f"{titles[name]} with {units.size_to_text(part.labels['bytes'])}: {variants[variant]} "
         f"saves {_share(without)} of the native time, {_share(with_them)} with overheads, of which "
-        f"the paper says that CMPI saves {100 * paper[name]:.1f} %: "
-        f"{judged(with_them > 0)}{less}.{missing}"
+        f"the paper says that CMPI saves {100 * paper[name]:.1f} %: {verdict}."
     )
 
 

@@ -37,30 +37,52 @@ class Campaign(Generic[Item]):
     probes_anew: bool = False
     """Whether each build has a lab of its own. In a common one the second build's probe only adds
     to the first one's."""
+    slower: float = 1.0
+    """What the dilation, of the scenario or of the settings, is multiplied by."""
+
+    def dilation(self, settings: Settings, name: str) -> float:
+        """Returns the dilation of a scenario's lab."""
+        return self.slower * (settings.dilation or scenario.find(name).dilation)
+
+    def part_name(self, name: str, build: Build, what: str) -> str:
+        """Returns what progress calls a part."""
+        where = name if self.slower == 1 else f"{name} {self.slower:g} times as slow"
+        return part_name(where, build, what)
 
 
 Left = Sequence[tuple[str, Sequence[tuple[Build, Sequence[Item]]]]]
 """What is left to measure, by scenario and build."""
 
 
-def run(settings: Settings, page: Page, campaign: Campaign[Item]) -> None:
-    """Brings up one lab after the other, where the page lacks a part; then prints the page."""
-    left = what_is_left(settings, page.has, campaign)
-    progress = Progress(estimates(settings, campaign, left))
+def run(settings: Settings, page: Page, *campaigns: Campaign[Item]) -> None:
+    """Measures what the page lacks of each campaign, and prints the page."""
+    lefts = [what_is_left(settings, page.has, each) for each in campaigns]
+    expected: dict[str, float] = {}
+    for campaign, left in zip(campaigns, lefts, strict=True):
+        expected |= estimates(settings, campaign, left)
+    progress = Progress(expected)
+    for campaign, left in zip(campaigns, lefts, strict=True):
+        _run(settings, campaign, left, progress)
+    page.finish()
+
+
+def _run(
+    settings: Settings, campaign: Campaign[Item], left: Left[Item], progress: Progress
+) -> None:
+    """Brings up one lab after the other."""
     labs = [
         (name, group)
         for name, builds in left
         for group in ([[each] for each in builds] if campaign.probes_anew else [builds])
     ]
     for name, builds in labs:
-        with Session(name, settings.dilation) as session:
+        with Session(name, campaign.dilation(settings, name)) as session:
             for build, items in builds:
-                with progress.part(part_name(name, build, planning)):
+                with progress.part(campaign.part_name(name, build, planning)):
                     planned = campaign.plan(session, build, settings.budget)
                 for item in items:
-                    with progress.part(part_name(name, build, campaign.title(item))):
+                    with progress.part(campaign.part_name(name, build, campaign.title(item))):
                         campaign.measure(session, build, planned, item)
-    page.finish()
 
 
 def what_is_left(
@@ -90,17 +112,18 @@ def estimates(settings: Settings, campaign: Campaign[Item], left: Left[Item]) ->
     found = {}
     for name, builds in left:
         truth = scenario.find(name)
-        dilation = settings.dilation or truth.dilation
+        dilation = campaign.dilation(settings, name)
         budget = settings.budget
         for build, items in builds:
-            found[part_name(name, build, planning)] = budget * dilation + 2 * starting
+            found[campaign.part_name(name, build, planning)] = budget * dilation + 2 * starting
             for item in items:
                 seconds = campaign.seconds(truth, item) * dilation + starting
-                found[part_name(name, build, campaign.title(item))] = seconds
+                found[campaign.part_name(name, build, campaign.title(item))] = seconds
             if not campaign.probes_anew:
                 budget = added_budget  # the second build only adds to what the first has probed
     return found
 
 
-def part_name(name: str, build: Build, what: str) -> str:
-    return f"{name}, {build.name}, {what}"
+def part_name(where: str, build: Build, what: str) -> str:
+    """Returns what progress calls what is done with a build."""
+    return f"{where}, {build.name}, {what}"

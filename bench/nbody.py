@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench import program, sources
-from bench.page import Page, Part, Record
-from bench.program import Result
+from bench.page import Page, Part, Record, runs_that_failed
+from bench.program import Result, runs_of
 from bench.report import Subject, Table, percent, seconds, times
 from bench.samples import native, thalweg
 from bench.session import Session
@@ -42,7 +42,7 @@ def run(settings: Settings) -> None:
                 result = program.measure(
                     session, build, example, planned, settings.repetitions, trial
                 )
-                page.add(labels(scenario, build.name), facts(result), raw(result))
+                page.add(labels(scenario, build.name), facts(result), result.samples())
     page.finish()
 
 
@@ -54,21 +54,18 @@ def facts(result: Result) -> Record:
     return {"bound": result.bound, "overhead": result.overhead, "own_probe": True}
 
 
-def raw(result: Result) -> list[Record]:
-    return [{"variant": variant, **run} for variant, runs in result.runs.items() for run in runs]
-
-
 def result_of(part: Part) -> Result:
-    """Restores the result behind labels(), facts() and raw()."""
-    runs = {name: [each for each in part.samples if each["variant"] == name] for name in variants}
+    """Restores the result behind labels(), facts() and its samples."""
     return Result(
-        **part.labels, bound=part.facts["bound"], overhead=part.facts["overhead"], runs=runs
-    )
+        **part.labels, bound=part.facts["bound"], overhead=part.facts["overhead"],
+        **runs_of(part.samples),
+    )  # fmt: skip
 
 
 def contents(parts: Sequence[Part]) -> list[Table]:
     results = [result_of(part) for part in parts]
     tables = [totals(results), breakdown(results)]
+    tables[0].notes.append(runs_that_failed(each for result in results for each in result.failed))
     if not all(part.facts.get("own_probe") for part in parts):
         tables[0].notes.append(
             "On each scenario the second library's probe only added to the first one's, so that "

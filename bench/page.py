@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from bench.settings import Settings
 
 Record = dict[str, Any]
 """A line of a raw file."""
+failed = "failed: "
+"""Begins the reason why a run that failed is invalid."""
 own = "own."
 """Precedes the name of a sample's value that is called like a label of its part."""
 
@@ -43,7 +46,23 @@ class Part:
 
 def valid_runs(samples: Sequence[Mapping[str, Any]], variant: str) -> list[Mapping[str, Any]]:
     """Returns the samples of a variant that aren't invalid."""
-    return [each for each in samples if each["variant"] == variant and not each["invalid"]]
+    return [each for each in samples if each["variant"] == variant and not each.get("invalid")]
+
+
+def failed_run(variant: str, failure: Exception) -> Record:
+    """Returns the sample of a run that didn't end as it should, of which only this is known."""
+    return {"variant": variant, "time": None, "invalid": [f"{failed}{failure}"]}
+
+
+def runs_that_failed(samples: Iterable[Mapping[str, Any]]) -> str:
+    """Says how many runs of each variant failed, or none."""
+    count = Counter(
+        sample["variant"]
+        for sample in samples
+        if any(reason.startswith(failed) for reason in sample.get("invalid") or ())
+    )
+    failures = ", ".join(f"{number} of {name}" for name, number in count.items())
+    return f"Runs that failed: {failures or 'none'}."
 
 
 class Page:

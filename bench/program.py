@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.builds import Build
+from bench.page import Record, failed_run, valid_runs
 from bench.report import console
 from bench.samples import native, thalweg
 from bench.session import (
@@ -62,6 +63,19 @@ class Result:
     overhead: float  # un-dilated seconds of probing and planning
     runs: Mapping[str, Sequence[Run]]  # by variant
     probe: float | None = None  # of the overhead, what probing took; None: not kept
+    failed: Sequence[Run] = ()  # runs none of whose launches became valid
+
+    def samples(self) -> list[Record]:
+        """Returns all runs as a page keeps them."""
+        runs = [{"variant": name, **run} for name, runs in self.runs.items() for run in runs]
+        return [*runs, *map(dict, self.failed)]
+
+
+def runs_of(samples: Sequence[Record]) -> dict[str, Any]:
+    """Returns what samples() was made from, by the names of Result."""
+    names = dict.fromkeys(sample["variant"] for sample in samples)
+    runs = {name: valid_runs(samples, name) for name in names}
+    return {"runs": runs, "failed": [sample for sample in samples if sample.get("invalid")]}
 
 
 def measure(
@@ -76,29 +90,25 @@ def measure(
     """Finds the computation's time natively, by a shorter `trial` if given; then runs both.
 
     `forced`: what else is run, by variant, with what THALWEG_FORCE is then. Raises
-    LaunchFailedError if no repetition becomes valid.
+    LaunchFailedError if no run of a variant is valid.
     """
     compute = compute_time(execute(session, build, trial or program), program)
-    others = forced or {}
-    runs: dict[str, list[Run]] = {variant: [] for variant in (native, thalweg, *others)}
-    for repetition in range(repetitions):
-        try:
-            made = {
-                native: execute(session, build, program, compute),
-                thalweg: execute(session, build, program, compute, planned),
-            }
-            for variant, force in others.items():
-                made[variant] = execute(session, build, program, compute, planned, force)
-        except LaunchFailedError as failure:
-            if repetition == repetitions - 1 and not runs[native]:
-                raise
-            console.print(f"[yellow]{failure}[/yellow]")
-            continue
-        for variant, run in made.items():
-            runs[variant].append(run)
+    ours = {variant: (planned, force) for variant, force in (forced or {}).items()}
+    variants = {native: (None, ""), thalweg: (planned, ""), **ours}
+    runs: dict[str, list[Run]] = {variant: [] for variant in variants}
+    failed = []
+    for _ in range(repetitions):
+        for variant, (plans, force) in variants.items():
+            try:
+                runs[variant].append(execute(session, build, program, compute, plans, force))
+            except LaunchFailedError as failure:
+                console.print(f"[yellow]{variant}: {failure}[/yellow]")
+                failed.append(failed_run(variant, failure))
+    if lacking := [variant for variant, found in runs.items() if not found]:
+        raise LaunchFailedError(f"{program.name} under {build.name}: no valid run, {lacking}")
     return Result(
         session.name, build.name, session.bound("bcast", program.message),
-        planned.probe_seconds + planned.plan_seconds, runs, planned.probe_seconds,
+        planned.probe_seconds + planned.plan_seconds, runs, planned.probe_seconds, failed,
     )  # fmt: skip
 
 

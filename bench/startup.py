@@ -23,7 +23,7 @@ from typing import IO
 
 from bench import sources, startup_page
 from bench.builds import Build
-from bench.page import Page, Record
+from bench.page import Page, Record, failed_run
 from bench.progress import Progress
 from bench.report import Subject, console
 from bench.session import LaunchFailedError, Session, launch_timeout
@@ -123,6 +123,7 @@ def _turn(session: Session, build: Build, at: int) -> Iterator[Record]:
                 sample = _sample(session, build, _command(session, build, variant), cache)
             except LaunchFailedError as failure:
                 console.print(f"[yellow]{build.name}, {variant}: {failure}[/yellow]")
+                yield failed_run(variant, failure)
                 return
             if variant == unseen:
                 sample["planning"] = _planning(cache)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from bench.page import Part, valid_runs
 from bench.report import Table
+from bench.split import Split, split
 from bench.summary import median_interval
 
 alone = "launcher alone"
@@ -16,24 +17,6 @@ known = "known hosts"
 recorded = "known hosts and program"
 bars = {unseen: 3.0, known: 0.3, recorded: 0.3}
 """Seconds until the program's first statement, by what is known when it is started."""
-
-
-@dataclass(frozen=True)
-class Split:
-    """Seconds that something takes: work of this machine, and un-dilated ones of the network."""
-
-    machine: float
-    network: float
-
-    @property
-    def total(self) -> float:
-        return self.machine + self.network
-
-
-def split(slow: tuple[float, float], slower: tuple[float, float]) -> Split:
-    """Tells apart work and network's time by two dilations, each with the seconds taken at it."""
-    network = (slower[1] - slow[1]) / (slower[0] - slow[0])
-    return Split(slow[1] - slow[0] * network, network)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bench import adapt
+from bench.adapt_page import contents, right, whole
 from bench.page import Part
 from bench.samples import native
 from thalweg.lab import scenario
@@ -35,42 +36,63 @@ def test_a_wrong_file_is_a_network_of_the_same_hosts(name: str, of: str) -> None
         assert 1 / adapt.SPREAD <= ratio.min() < 0.5 and 2 < ratio.max() <= adapt.SPREAD
 
 
-def part(times: Mapping[str, float]) -> Part:
-    """One wrong file's runs; of one that is invalid the time is nonsense."""
+def part(times: Mapping[str, float], dilation: float = 4) -> Part:
+    """One wrong file's runs; of one that is invalid the time is nonsense, of a failed one None."""
     samples: list[dict[str, Any]] = []
     for variant, time in times.items():
         races = [{"winner": native}, {"winner": "plan"}] if "race" in variant else []
         samples += [{"variant": variant, "time": time, "invalid": [], "races": races}] * 3
         samples.append({"variant": variant, "time": 1e-9, "invalid": ["late"], "races": races})
-    labels = {"scenario": "cloud", "build": "openmpi-4.1", "bytes": 32_768}
-    return Part(labels, {"dilation": 4}, samples, "2026-11-23", "0" * 40)
-
-
-def test_a_row_compares_with_the_right_file() -> None:
-    name = "names permuted"
-    times = {
-        native: 4.0, adapt.right: 2.0, f"{name}, no race": 6.0, f"{name}, race": 2.2,
-        f"{adapt.right}, thalweg run": 3.0, f"{name}, thalweg run": 3.3,
+        samples.append({"variant": variant, "time": None, "invalid": ["failed: no reason"]})
+    labels = {
+        "scenario": "cloud", "build": "openmpi-4.1", "bytes": 32_768, "dilation": dilation,
     }  # fmt: skip
-    (table,) = adapt.contents([part(times)])
-    (row,) = table.rows
-    assert row[3] == name
-    assert row[11:] == ["1.10x", "3 of 6", "3.00 s", "3.30 s", "1.10x", "<= 1.2x", "yes"]
-    (table,) = adapt.contents([part(times | {f"{name}, thalweg run": 3.75})])
-    assert table.rows[0][15:] == ["1.25x", "<= 1.2x", "MISSED"]
-    (table,) = adapt.contents([part(times | {native: 2.5})])  # faster than with the right file
-    assert table.rows[0][15:] == ["1.32x", "<= 1.2x", "MISSED"]
+    return Part(labels, {}, samples, "2026-11-30", "0" * 40)
+
+
+NAME = "names permuted"
 
 
 @pytest.mark.parametrize(
     ("racing", "found"),
-    [(2.30, ["1.05x", "<= 1.02x", "MISSED"]), (2.24, ["1.02x", "<= 1.02x", "yes"])],
+    [
+        (2.30, ["1.05x", "<= 1.02x", "MISSED", "1.15x", "3 of 6"]),
+        (2.24, ["1.02x", "<= 1.02x", "yes", "1.12x", "3 of 6"]),
+    ],
 )
 def test_a_race_may_cost_two_per_cent(racing: float, found: list[str]) -> None:
-    name = "names permuted"
-    times = {
-        native: 4.0, adapt.right: 2.0, f"{name}, no race": 2.2, f"{name}, race": racing,
-        f"{adapt.right}, thalweg run": 3.0, f"{name}, thalweg run": 3.3,
-    }  # fmt: skip
-    (table,) = adapt.contents([part(times)])
-    assert table.rows[0][8:11] == found
+    sums = {native: 4.0, right: 2.0, f"{NAME}, no race": 2.2, f"{NAME}, race": racing}
+    table, _ = contents([part(sums)])
+    (row,) = table.rows
+    assert row[3] == NAME
+    assert row[8:] == found
+    assert "8 of 20" in table.notes[-1]  # invalid and failed
+
+
+def commands(alone: float, knowing: float, wrong: float) -> list[Part]:
+    """Whole commands of which 1 s is the network's time, by what they take in total."""
+    totals = {native: alone, right: knowing, NAME: wrong}
+    sums = {f"{NAME}, {how}": 1.0 for how in ("race", "no race")}
+    return [
+        part(sums | {f"{file}, {whole}": total - 1 + dilation for file, total in totals.items()},
+             dilation)
+        for dilation in (8, 4)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("alone", "wrong", "found"),
+    [
+        (4.0, 3.3, ["1.10x", "<= 1.2x", "yes"]),
+        (4.0, 3.75, ["1.25x", "<= 1.2x", "MISSED"]),
+        (2.5, 3.3, ["1.32x", "<= 1.2x", "MISSED"]),  # the launcher alone is the faster
+    ],
+)
+def test_work_of_this_machine_counts_undivided(
+    alone: float, wrong: float, found: list[str]
+) -> None:
+    _, table = contents(commands(alone, 3.0, wrong))
+    (row,) = table.rows
+    assert row[10:] == found
+    assert row[7:10] == [f"{total - 1:.2f} s" for total in (alone, 3.0, wrong)]
+    assert row[5] == "3.00 s"

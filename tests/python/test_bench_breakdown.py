@@ -35,7 +35,7 @@ def with_cmpi(each: Program) -> Part:
     whole = Result(of.scenario, of.build, of.bound, of.overhead, {**of.runs, **runs_of_cmpi}, 2.0)
     facts = {"bound": of.bound, "overhead": of.overhead, "probe": whole.probe}
     labels = breakdown.labels(of.scenario, of.build, each)
-    return Part(labels, facts, breakdown.samples(whole), "2026-11-28", "abc")
+    return Part(labels, facts, whole.samples(), "2026-11-28", "abc")
 
 
 def page() -> Page:
@@ -45,7 +45,7 @@ def page() -> Page:
             of = result(each, build)
             facts = {"bound": of.bound, "overhead": of.overhead}
             labels = breakdown.labels(of.scenario, of.build, each)
-            found.add(labels, facts, breakdown.samples(of))
+            found.add(labels, facts, of.samples())
     return found
 
 
@@ -82,7 +82,7 @@ def test_gains_are_beside_the_papers() -> None:
     assert [row[-1] for row in rows.rows[::2]] == ["41.6 %", "41.6 %", "14.3 %"]
     # These parts are of before CMPI was run.
     assert {tuple(row[6:9]) for row in rows.rows} == {("-", "-", "-")}
-    assert rows.notes[-1].endswith("holds. CMPI itself isn't measured yet.")
+    assert rows.notes[-1].endswith("not judged, since CMPI itself isn't measured.")
 
 
 def test_cmpi_s_trees_pay_for_the_probe_alone() -> None:

@@ -15,6 +15,7 @@ from bench.page import Part
 from bench.report import Table
 from bench.session import LaunchFailedError
 from bench.settings import Settings
+from bench.split import split
 from bench.startup_page import alone, known, recorded, unseen
 from thalweg.lab import counters, launch
 
@@ -60,7 +61,7 @@ def lab(at: int, dilation: float, *, machine: float, network: float) -> Part:
 
 
 def test_work_of_the_machine_is_not_divided_by_the_dilation() -> None:
-    found = startup_page.split((4, 2 + 4 * 0.5), (8, 2 + 8 * 0.5))
+    found = split((4, 2 + 4 * 0.5), (8, 2 + 8 * 0.5))
     assert found.machine == pytest.approx(2)
     assert found.network == pytest.approx(0.5)
     (row,) = rows(*(lab(0, each, machine=2, network=0.5) for each in (4, 8)))
@@ -151,7 +152,8 @@ def test_runs_take_turns_in_both_labs(build: Build, monkeypatch: pytest.MonkeyPa
 def test_a_turn_ends_with_a_run_that_fails(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAILS", "yes")
     for each in measured(build, monkeypatch, repetitions=1):
-        assert {sample["variant"] for sample in each.samples} == {alone, unseen}
+        assert {sample["variant"] for sample in each.samples} == {alone, unseen, known}
+        assert all(sample["invalid"] for sample in each.samples if sample["variant"] == known)
 
 
 def test_a_command_that_takes_too_long_is_ended() -> None:
