@@ -124,6 +124,11 @@ def _commands(all_runs: Sequence[_Runs]) -> Table:
         for name in runs.wrong():
             found = runs.command(name)
             if alone is None or knowing is None or found is None:
+                said = (
+                    "invalid" if each is None else seconds(each.total)
+                    for each in (alone, knowing, found)
+                )
+                table.add(*_named(runs), name, *said, *[""] * 4, f"<= {bar}x", "invalid")
                 continue
             best = min(alone.total, knowing.total)
             every = (alone, knowing, found)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from bench.summary import ratio, relative_difference, slower_beyond_noise, summarise
 
 most_dilation_difference = 0.05
+most_regret = 0.10  # of a choice against the best candidate
+undecided = "not decided"
 
 
 @dataclass(frozen=True)
@@ -50,3 +52,11 @@ def dilation_disagrees(at_d: Sequence[float], at_2d: Sequence[float]) -> str:
     """Says how much the medians differ, in which case the CPU was measured; else empty."""
     difference = relative_difference(summarise(at_d).median, summarise(at_2d).median)
     return "" if difference <= most_dilation_difference else f"{100 * difference:.1f} %"
+
+
+def close_to_best(regret: float, *, is_whole: bool) -> str:
+    """Whether a choice is close to the best candidate, of which it takes so much more; not decided
+    if some aren't measured, which might be better."""
+    if regret > most_regret:
+        return "no"
+    return "yes" if is_whole else undecided

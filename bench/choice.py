@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench import campaign, sources
+from bench.bars import close_to_best, most_regret, undecided
 from bench.builds import Build
 from bench.campaign import Campaign
 from bench.measurement import Measurement
@@ -32,9 +33,7 @@ subject = Subject(
     ("scenario", "build", "collective", "size", "variant"),
 )
 candidates = 5
-most_regret = 0.10
 least_share = 0.9  # of the cells, within it
-undecided = "not decided"
 times_bound = 3.0  # that a candidate takes, as far as progress is concerned
 Asked = tuple[str, int]
 """A collective and a size."""
@@ -131,7 +130,7 @@ def contents(parts: Sequence[Part]) -> list[Table]:
             continue
         best = min(medians, key=lambda name: medians[name])
         regret = medians[choice] / medians[best] - 1
-        verdicts.append(verdict(regret, is_whole=len(medians) == wanted))
+        verdicts.append(close_to_best(regret, is_whole=len(medians) == wanted))
         table.add(
             *label,
             choice,
@@ -144,13 +143,6 @@ def contents(parts: Sequence[Part]) -> list[Table]:
         )
     table.notes += [*share(verdicts), "Bytes: of the vector, or of all blocks together. Medians."]
     return [table]
-
-
-def verdict(regret: float, *, is_whole: bool) -> str:
-    """Whether the choice is close to the best; a rival that isn't measured might be better."""
-    if regret > most_regret:
-        return "no"
-    return "yes" if is_whole else undecided
 
 
 def share(verdicts: Sequence[str]) -> list[str]:

@@ -109,8 +109,27 @@ def network_drawn(net: Network) -> list[Figure]:
         Figure(f"A cloud's {view}", f"cloudmap-{view}", picture.svg(net, view, tree))
         for view in picture.MATRICES
     ]
-    figures[0].notes.append("Figure 2 of the paper is of Azure; this is a cloud that is drawn.")
+    figures[0].notes.append(
+        "Figure 2 of the paper is of Azure, at three moments; this is a cloud that is drawn, at "
+        f"one. Between its pairs of hosts {unevenness(net)} (paper: no asymmetry)."
+    )
     return figures
+
+
+def unevenness(net: Network) -> str:
+    """Says by how much pairs of hosts differ, and the two directions of a pair."""
+    apart = ~np.eye(len(net.hosts), dtype=bool)
+    said: list[str] = []
+    directed: list[str] = []
+    for name, matrix in (("latencies", net.latency), ("rates", net.bandwidth)):
+        found, both = matrix[apart], np.maximum(matrix, matrix.T)[apart]
+        said.append(f"{name} differ by up to {times(float(found.max() / found.min()))}")
+        ratios = both / np.minimum(matrix, matrix.T)[apart]
+        directed.append(
+            f"{name} differ by {times(float(np.median(ratios)))} in the median and up to "
+            f"{times(float(ratios.max()))}"
+        )
+    return f"{' and '.join(said)}; in the two directions of a pair {' and '.join(directed)}"
 
 
 def patterns_drawn(matrices: Mapping[str, Communication]) -> list[Figure]:
@@ -125,7 +144,8 @@ def patterns_drawn(matrices: Mapping[str, Communication]) -> list[Figure]:
         for number, four in enumerate((panels[:4], panels[4:]), 1)
     ]
     drawings[-1].notes.append(
-        f"Figure 4 of the paper is of the NAS benchmarks. {heterogeneity(matrices)}"
+        "Figure 4 of the paper is of the NAS benchmarks, and of numbers of messages; these are "
+        f"bytes. {heterogeneity(matrices)}"
     )
     return drawings
 
@@ -150,8 +170,10 @@ def recorded_drawn(samples: Sequence[Record], ranks: int) -> Figure:
         drawing,
         [
             "Kernels of examples/patterns.cpp, with their sizes, that communicate as the NAS "
-            "benchmarks FT and BT, which Figure 4 of the paper has. An alltoall counts as a block "
-            "from each rank to each other; other collectives don't count. "
+            "benchmarks FT and BT, which Figure 4 of the paper has. Bytes, where the paper has "
+            "numbers of messages. An alltoall counts as a block from each rank to each other, so "
+            "that a program with nothing else has no heterogeneity by construction; the paper "
+            "discards collectives (IV-B). Other collectives don't count here either. "
             f"{heterogeneity(matrices)}",
         ],
     )

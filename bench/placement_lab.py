@@ -16,8 +16,9 @@ from typing import Any
 
 from bench import sources, uneven
 from bench.builds import Build
-from bench.page import Page
-from bench.placement_lab_page import contents, planned, slots, timed
+from bench.page import Page, failed_run
+from bench.placement_gains import planned, slots, timed
+from bench.placement_lab_page import contents
 from bench.placement_programs import (
     Kernel,
     cost,
@@ -234,6 +235,7 @@ def _in_launches(
                 samples.append({"variant": variant, "round": turn, **found})
             except LaunchFailedError as failure:
                 console.print(f"[yellow]{name}, {variant}: {failure}[/yellow]")
+                samples.append({"round": turn, **failed_run(variant, failure)})
     return samples
 
 

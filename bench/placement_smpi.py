@@ -19,10 +19,10 @@ from typing import Any
 from bench import recording, sources, uneven
 from bench.builds import Build
 from bench.page import Page
-from bench.placement_lab_page import block_planned, planned, timed
+from bench.placement_gains import block_planned, planned, timed
 from bench.placement_programs import Kernel, compared, costs, nbody, placements, solver
 from bench.placement_programs import kernels as of_lab
-from bench.placement_smpi_page import contents, gain_of
+from bench.placement_smpi_page import contents
 from bench.recording import Records, native
 from bench.report import Subject, console, seconds
 from bench.settings import Settings
@@ -162,7 +162,7 @@ class Case:
         taken = {variant: seconds_of_run[each] for variant, each in runs.items()}
         name = f"{self.program.name}, {len(runs['block'][0])} ranks"
         console.print(f"{name}:", *(f"{each} {seconds(time)}" for each, time in taken.items()))
-        facts = {"cost": costs(self.net, recorded, placed, library), "gain": gain_of(taken)}
+        facts = {"cost": costs(self.net, recorded, placed, library)}
         return facts, [{"variant": each, "simulated": time} for each, time in taken.items()]
 
     @property

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from bench.page import Part
-from bench.placement_lab_page import bar, block_planned, least_ratio, planned, rivals
+from bench.placement_gains import bar, block_planned, fastest_rival, gain_of, least_ratio, planned
 from bench.placement_programs import compared
 from bench.report import Table, percent, seconds, times
 from bench.smpi_run import eager_limit
-
-
-def gain_of(taken: Mapping[str, float]) -> float:
-    """Returns the faster rival's seconds over the mapping's, with plans where these were run; or
-    the same of costs."""
-    own = planned if planned in taken else "thalweg"
-    return min(taken[each] for each in rivals if each in taken) / taken[own]
 
 
 def contents(parts: Sequence[Part]) -> list[Table]:
@@ -29,13 +22,13 @@ def contents(parts: Sequence[Part]) -> list[Table]:
             "Between MPI_Init and MPI_Finalize; what ranks compute takes no simulated time. The "
             "networks are those of the lab's scenarios, and networks of 32 hosts that are drawn "
             "alike. Planned: in the mapping's placement with plans for it; block, planned: in the "
-            "launcher's order with plans. Gain: the faster of block and Scotch, over planned where "
+            f"launcher's order with plans. Gain: {fastest_rival}, over planned where "
             "that was run, else over thalweg. Promised: the same of the placements' costs, in "
             "which plans don't count.",
-            "Collectives go by SMPI's imitation of Open MPI's rules. Messages up to "
-            f"{eager_limit} bytes don't wait for their receives. A message costs its ends nothing, "
-            "and none waits for a handshake, neither here nor in the plans: this isn't the model "
-            "that [smpi-lab.md](smpi-lab.md) holds against the lab.",
+            "Collectives go by SMPI's imitation of Open MPI's rules. Messages up to MPICH's eager "
+            f"limit, {eager_limit} bytes, don't wait for their receives. A message costs its ends "
+            "nothing, and none waits for a handshake, neither here nor in the plans: this isn't "
+            "the model that [smpi-lab.md](smpi-lab.md) holds against the lab.",
             "Without lu, whose ranks send many short messages one after the other: in SMPI those "
             "from one host to another that are in transit at once share the pair's rate, and all "
             "arrive when the last one does, so that its stages take several times too long.",
@@ -72,6 +65,7 @@ def _verdicts(found: Sequence[tuple[Part, Mapping[str, float]]]) -> list[str]:
             f"{sum(each >= bar for each in gains)} of {len(gains)} programs gain {bar}x or more."
             + _apart(of)
         )
+        said += _over_baseline(hosts, ranks, [taken for _, taken in of])
     worse = [
         f"{part.labels['program']} {part.labels['size']} on {part.labels['scenario']} in the "
         f"{part.labels['time']}, {part.labels['hosts']} hosts, {times(gain)}"
@@ -80,8 +74,8 @@ def _verdicts(found: Sequence[tuple[Part, Mapping[str, float]]]) -> list[str]:
     ]
     share = percent(1 - least_ratio)
     said.append(
-        f"More than {share} slower than the faster of block and Scotch, in {len(worse)} of "
-        f"{len(found)} rows: {'; '.join(worse) or 'none'}."
+        f"More than {share} slower than {fastest_rival}, in {len(worse)} of {len(found)} rows: "
+        f"{'; '.join(worse) or 'none'}."
     )
     return said
 
@@ -98,6 +92,21 @@ def _apart(of: Sequence[tuple[Part, Mapping[str, float]]]) -> str:
         f" The {len(by_placement)} without plans gain {times(gains[0])} by their placements; the "
         f"{len(by_plans)} with plans {times(gains[1])}, by the placement alone {times(alone)}."
     )
+
+
+def _over_baseline(hosts: int, ranks: int, runs: Sequence[Mapping[str, float]]) -> Iterator[str]:
+    """Says what CloudMap compares: Scotch's placements, with which it places, and its baseline."""
+    known = [taken for taken in runs if {"interleave", "scotch"} <= taken.keys()]
+    if known:
+        scotch, thalweg = (
+            times(statistics.geometric_mean(taken["interleave"] / taken[each] for taken in known))
+            for each in ("scotch", "thalweg")
+        )
+        yield (
+            f"{ranks} ranks on {hosts} hosts, over CloudMap's baseline (interleave), geometric "
+            f"means of {len(known)} programs that send messages: Scotch's placements, with which "
+            f"it places, {scotch}, Thalweg's {thalweg}."
+        )
 
 
 def _instances(part: Part) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench import campaign, sources
+from bench.bars import close_to_best, most_regret, undecided
 from bench.builds import Build
 from bench.campaign import Campaign
 from bench.measurement import Measurement
@@ -32,7 +33,6 @@ subject = Subject(
 )
 most_seconds = 5.0  # un-dilated, of one cell's repetitions; at least one is made
 most_error = 0.20
-most_regret = 0.10
 of_file = "choice of file"
 """The fact that a choice is the plan file's, which is what runs, and not a plan for one size."""
 times_bound = 5.0  # that an algorithm takes, as far as progress is concerned
@@ -257,7 +257,7 @@ def regrets(results: Sequence[Result]) -> Table:
          "regret", f"at most {percent(most_regret)}"],
     )  # fmt: skip
     judged = [result for result in results if result.chosen]
-    held = 0
+    verdicts = []
     for result in judged:
         of = result.measurement
         names = ("scenario", "build", "collective")
@@ -270,14 +270,17 @@ def regrets(results: Sequence[Result]) -> Table:
             continue
         best = min(medians, key=lambda name: medians[name])
         regret = medians[thalweg] / medians[best] - 1
-        held += regret <= most_regret
+        verdicts.append(close_to_best(regret, is_whole=len(medians) == len(of.wanted)))
         table.add(
             *label, seconds(medians[thalweg]), best, seconds(medians[best]),
-            percent(regret), "yes" if regret <= most_regret else "no",
+            percent(regret), verdicts[-1],
         )  # fmt: skip
     if judged:
+        more = verdicts.count(undecided)
         table.notes.append(
-            f"{held} of {len(judged)} choices within {percent(most_regret)} of the best measured."
+            f"{verdicts.count('yes')} of {len(judged)} choices within {percent(most_regret)} of "
+            "the best measured"
+            + (f"; {more} more, but a rival that might be better is invalid." if more else ".")
         )
     if not all(result.of_file for result in judged):
         table.notes.append(

@@ -219,8 +219,10 @@ def row_faults(row: dict[str, str], pages: Pages) -> Iterator[str]:
     for column, value in (("faster", float(found["faster"].rstrip("x"))), ("of the bound", bound)):
         if not is_rounded(row[column].rstrip("x"), value):
             yield f"{column} is {row[column]}, from {cited[1]} follows {value:.3f}x"
-    if "differs" in found.get("at 2d", ""):
-        yield f"{cited[1]} calls the row invalid: at twice the dilation {found['at 2d']}"
+    if found.get("at 2d") != "agree":
+        yield f"{cited[1]} calls the row invalid: at twice the dilation {found.get('at 2d')}"
+    if found.get("met", "yes") != "yes":
+        yield f"{cited[1]} says of the row's bar: {found['met']}"
 
 
 def key(row: dict[str, str]) -> set[tuple[str, str]]:

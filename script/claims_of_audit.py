@@ -97,6 +97,8 @@ AUDIT: Claims = {
     ],
     "the two days of Figure 10": [
         *(day("CMPI", each, "random") for each in ("bcast", "scatter")),
+        negative(day("CMPI", "bcast", "block")),
+        day("CMPI", "scatter", "block"),
         day_on_lab("CMPI"),
         day_on_lab("Thalweg"),
     ],

@@ -142,6 +142,7 @@ CMPI: Claims = {
         given("64"),
         least(*(levels(seed) for seed in (1, 2, 3))),
         *(of(column("cmpi", GROUPS, "levels=linear", "hosts=64")) for of in (least, most)),
+        given("1"),
     ],
     "Figure 6": [
         given("1", "1"),
@@ -188,6 +189,11 @@ CMPI: Claims = {
             unit="",
         ),
         cell("trees", "how many", "bcast", SEGMENTED),
+        formula(
+            lambda theirs, own: 100 * (1 - theirs / own),
+            *(cell("trees", each, "reduce", "binomial") for each in ("MPICH2 1.4", "CMPI")),
+            unit="%",
+        ),
         note("trees", "# hosts of a cloud, * ranks placed at random"),
         note("trees", "hosts of a cloud, # ranks placed at random"),
     ],

@@ -8,7 +8,6 @@ races for it are found again.
 import contextlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from thalweg import (
@@ -30,25 +29,18 @@ from thalweg.network import Network
 from thalweg.weather import Entry
 
 
-@dataclass(frozen=True)
-class Known:
-    """A network file, and whether it was measured quickly, so that planning should be quick too."""
-
-    network: Path
-    quick: bool = False
-
-
-def as_forecast(known: Known, net: Network, caution: Caution) -> Known:
-    """Returns what a network that isn't verified is by a sure forecast, if that contradicts it.
+def as_forecast(path: Path, net: Network, caution: Caution) -> Path:
+    """Returns the file of what a network that isn't verified is by a sure forecast, if that
+    contradicts it; else its own.
 
     That is a calibrated copy of the file. It stays the same as long as the file does and no sure
     forecast contradicts it, too, so that plans for it are found again.
     """
-    path, names = known.network, [host.name for host in net.hosts]
+    names = [host.name for host in net.hosts]
     later = weather_file.load(names, recent=True).since(verification.measured_at(net))
     expected = suspicion.sure(net, later, caution.threshold)
     if not drift.misfits(net, expected, caution.threshold):
-        return known
+        return path
     copy = paths.network([*names, f"forecast for {path}"])
     said = "the network isn't verified; planning for its forecast, which differs"
     before = _newer(copy, path)
@@ -57,21 +49,21 @@ def as_forecast(known: Known, net: Network, caution: Caution) -> Known:
     ):
         console.note(f"{said} ({copy})")
         paths.mark_used(copy)
-        return Known(copy, known.quick)
-    return calibrated_copy(known, copy, net, expected, caution, said)
+        return copy
+    return calibrated_copy(path, copy, net, expected, caution, said)
 
 
 def calibrated_copy(
-    known: Known, copy: Path, net: Network, found: Entry, caution: Caution, *said: str
-) -> Known:
-    """Returns a calibrated copy of a network. Where it can't be written, a note says so, and the
-    run goes on with the network as it is known."""
+    path: Path, copy: Path, net: Network, found: Entry, caution: Caution, *said: str
+) -> Path:
+    """Returns the file of a calibrated copy of a network. Where it can't be written, a note says
+    so, and the run goes on with the network's own file, `path`."""
     try:
         calibrate(copy, net, found, caution, *said)
     except UserError as error:
-        console.note(f"{error}; planning for {known.network} as it is")
-        return known
-    return Known(copy, known.quick)
+        console.note(f"{error}; planning for {path} as it is")
+        return path
+    return copy
 
 
 def copy_for(path: Path, net: Network, names: Sequence[str]) -> Path:

@@ -19,8 +19,9 @@ class Caution:
     verify: Verify = "auto"
     threshold: float = THRESHOLD
     start: Start = "quick"
-    """How hosts that were never seen are measured: in about a second, or fully. With "full" plans
-    are thorough, too, however long a program is known to run."""
+    """How hosts that were never seen are measured: in about a second, or fully. With "full" hosts
+    that were measured in about a second before are measured anew, and plans are thorough, too,
+    however long a program is known to run."""
 
 
 USUAL = Caution()

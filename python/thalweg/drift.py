@@ -7,7 +7,7 @@ what doesn't fit is: a pair, a host's port or a trunk.
 
 import math
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,16 +64,23 @@ def misfits(net: Network, found: Entry, threshold: float = THRESHOLD) -> list[Mi
     return sorted(result, key=lambda misfit: -abs(math.log(misfit.factor)))
 
 
-def known(history: History, since: float, least: int = 1) -> Entry:
-    """Returns the forecast, as of now, of all pairs with at least `least` values since a time."""
+def known(history: History, since: float, least: int = 1, pairs: Set[Pair] | None = None) -> Entry:
+    """Returns the forecast, as of now, of all pairs with at least `least` values since a time.
+
+    `pairs`: those that are wanted; None: all. Cost: mostly that of their forecasts.
+    """
     now = time.time()
-    fresh = history.since(since)
 
     def values(quantity: Quantity) -> dict[Pair, float]:
+        series = {
+            pair: history.series(quantity, pair)
+            for pair in history.pairs(quantity)
+            if pairs is None or pair in pairs
+        }
         return {
-            pair: math.exp(history.series(quantity, pair).forecast(now).value)
-            for pair in fresh.pairs(quantity)
-            if len(fresh.series(quantity, pair).values) >= least
+            pair: math.exp(own.forecast(now).value)
+            for pair, own in series.items()
+            if sum(at >= since for at in own.times) >= least
         }
 
     return Entry(now, "sample", values("latency"), values("bandwidth"))

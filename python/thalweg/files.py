@@ -48,6 +48,14 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def is_same(one: Path, other: Path) -> bool:
+    """Whether two names, however spelled or linked, are of one file or folder that is there."""
+    try:
+        return one.samefile(other)
+    except (OSError, ValueError):
+        return False
+
+
 def read_text(path: str | os.PathLike[str], name: str, advice: str = "") -> str:
     """Returns the text of a file.
 
@@ -113,7 +121,7 @@ def check_output(
     """
     with _possible(name):
         for each in inputs:
-            if each and is_file(path) and is_file(each) and path.samefile(each):
+            if each and is_file(path) and is_same(path, each):
                 raise UserError(f"{name}: would replace the input {each}; name another file")
         if path.is_dir():
             raise UserError(f"{name}: is a folder; name a file in it")

@@ -3,10 +3,11 @@
 import contextlib
 import re
 import socket
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 
 from thalweg.errors import UserError
@@ -87,7 +88,7 @@ def file_of(text: str) -> Path | None:
 
 def expanded(text: str) -> list[Host]:
     """Reads a list as parse() does, which is never taken for a file's name."""
-    return _checked((host for entry in _split(text) for host in _expand(entry, "-H")), "-H")
+    return _checked(_entries(text), "-H")
 
 
 def read(path: Path) -> list[Host]:
@@ -96,18 +97,23 @@ def read(path: Path) -> list[Host]:
     The slots of a host on several lines are added up, to max_slots at most. Raises UserError if it
     can't be read, or a line isn't understood.
     """
-    lines = read_text(path, f"hostfile {path}").splitlines()
     most: dict[str, int] = {}
-    listed = (
-        host
-        for number, line in enumerate(lines, 1)
-        if (words := _words(line))
-        for host in _line(words, f"{path}, line {number}", most)
-    )
     return [
         Host(host.name, min(host.slots, most.get(folded(host.name), host.slots)))
-        for host in _checked(listed, str(path))
+        for host in _checked(_entries_of_file(path, most), str(path))
     ]
+
+
+def scattered(where: str | Path) -> set[str]:
+    """Returns the hosts of a list, as expanded() reads it, or of a hostfile, that are listed again
+    after others, as folded() has them.
+
+    Raises UserError as these do.
+    """
+    entries = _entries_of_file(where, {}) if isinstance(where, Path) else _entries(where)
+    listed = (folded(host.name) for host in islice(entries, MOST_ENTRIES))
+    places = Counter(name for name, _ in groupby(listed))
+    return {name for name, times in places.items() if times > 1}
 
 
 def without_slots(path: Path) -> list[str]:
@@ -195,6 +201,23 @@ def _is_own_address(address: str) -> bool:
 def _own_names() -> frozenset[str]:
     own = ("localhost", socket.gethostname(), socket.getfqdn())
     return frozenset(map(folded, own))
+
+
+def _entries(text: str) -> Iterator[Host]:
+    """Returns the hosts of a list as they are listed."""
+    return (host for entry in _split(text) for host in _expand(entry, "-H"))
+
+
+def _entries_of_file(path: Path, most: dict[str, int]) -> Iterator[Host]:
+    """Returns the hosts of a hostfile as they are listed; what max_slots allows goes into `most`
+    meanwhile."""
+    lines = read_text(path, f"hostfile {path}").splitlines()
+    return (
+        host
+        for number, line in enumerate(lines, 1)
+        if (words := _words(line))
+        for host in _line(words, f"{path}, line {number}", most)
+    )
 
 
 def _split(text: str) -> Iterator[str]:

@@ -44,10 +44,16 @@ class Journal:
             )
         self._steps = steps
 
-    def add(self, step: str) -> None:
-        """Keeps one more step. Raises UserError naming the file if it can't be written."""
+    def add(self, step: str, number: int | None = None) -> None:
+        """Keeps one more step. Raises UserError naming the file if it can't be written.
+
+        `number`: of the steps before it. What an interrupted probe wrote beyond these is dropped,
+        since this probe didn't go by it.
+        """
         with writing(str(self.path), self._remedy):
             if self._file is None:
+                if number is not None:
+                    del self._steps[number:]
                 self._file = self._open()
             self._file.write(f"{step.strip()}\n")
             self._file.flush()

@@ -29,11 +29,13 @@ def check_options(
     recorded: bool,
     network: Path | None,
     has_plan: bool,
+    read: Iterable[Path | None] = (),
 ) -> None:
     """Raises UserError if plans can't follow the network, or it can't be kept, as the user wants.
 
-    `recorded`: or traced; a note says what isn't noticed without. `network`: the user's file;
-    without it one is found, unless the user has a plan.
+    `recorded`: or traced; a note says what isn't noticed without. `network`: the user's file, which
+    may be renewed; without it one is found, unless the user has a plan. `read`: other files that
+    the run reads.
     """
     if keep and not adapts:
         raise UserError("--keep-network: plans follow the network only with --adapt on")
@@ -50,7 +52,7 @@ def check_options(
             "and other rooted collectives don't show changes of the network"
         )
     if keep:
-        check_output(keep, f"network {keep}")
+        check_output(keep, f"network {keep}", inputs=read)
     if keep and network:
         inputs.network(network)
 

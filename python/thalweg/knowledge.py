@@ -29,7 +29,6 @@ from thalweg import (
     weather_file,
 )
 from thalweg import network as networks
-from thalweg.calibration import Known
 from thalweg.caution import USUAL, Caution
 from thalweg.errors import UserError
 from thalweg.files import is_file, locked, writing
@@ -46,7 +45,7 @@ QUICK = 0.5
 QUICK_START = 1.0
 """About how many seconds that delays a start, with the start of its ranks."""
 QUICKLY = ", quickly"
-"""The end of `measured_with` in the file of such a network."""
+"""The end of what such a network was measured with; what a run found may follow."""
 MOST_WHOLE = 8192
 """Most hosts of a network that has values of all pairs: most_hosts_in_matrices of
 src/network/host_classes.hpp. Of larger ones the part of the listed hosts is verified."""
@@ -59,13 +58,19 @@ class _MustMeasureError(Exception):
     """Something is to be measured, which other runs might be doing now."""
 
 
-def network(hosts: Sequence[Host], launcher: Launcher, caution: Caution = USUAL) -> Known:
-    """Returns the network of the hosts from the cache, or measures it.
+def is_quick(net: Network) -> bool:
+    """Whether a network was measured quickly, so that thorough plans for it gain nothing. It stays
+    so where it was calibrated, or kept with what a run found."""
+    return QUICKLY in net.measured_with
 
-    One that was measured with another MPI library is completed for this one. Of several runs at
-    once the first one measures what is to be measured, and the others wait for that: they would
-    disturb each other. Raises UserError if the hosts can't be measured, or the cache can't be
-    written.
+
+def network(hosts: Sequence[Host], launcher: Launcher, caution: Caution = USUAL) -> Path:
+    """Returns the file of the hosts' network in the cache, or measures it.
+
+    One that was measured with another MPI library is completed for this one; one that was measured
+    quickly is measured anew if the start is to be full. Of several runs at once the first one
+    measures what is to be measured, and the others wait for that: they would disturb each other.
+    Raises UserError if the hosts can't be measured, or the cache can't be written.
     """
     path = _in_cache(hosts)
     if is_file(path):
@@ -113,9 +118,9 @@ def _one_at_a_time(path: Path) -> Iterator[None]:
 
 def _known(
     path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution, *, alone: bool = True
-) -> Known:
-    """Returns what holds of a network in the cache; if the hosts have been replaced by others,
-    theirs.
+) -> Path:
+    """Returns the file of what holds of a network in the cache; if the hosts have been replaced by
+    others, theirs.
 
     Raises _MustMeasureError if something is to be measured, and this run mayn't be `alone` in it.
     """
@@ -125,13 +130,13 @@ def _known(
         console.note(
             f"{path} has other hosts than those that are listed: {error}; they are measured anew"
         )
-        return _measure_quickly(path, hosts, launcher, caution)
+        return _measure(path, hosts, launcher, caution)
 
 
 def _verified(
     path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution, *, alone: bool = True
-) -> Known:
-    """Returns what holds of a network in the cache. Raises probe.OtherHostsError, and
+) -> Path:
+    """Returns the file of what holds of a network in the cache. Raises probe.OtherHostsError, and
     _MustMeasureError as _known() does."""
     paths.mark_used(path)
     try:
@@ -142,6 +147,9 @@ def _verified(
         start = verification.Start(launcher, verification.listed(net, hosts))
     except UserError:
         why = f"{path} has other hosts than those that are listed"
+        return _measure_instead(path, hosts, launcher, caution, why, alone=alone)
+    if caution.start == "full" and is_quick(net):
+        why = f"{path} was measured quickly"
         return _measure_instead(path, hosts, launcher, caution, why, alone=alone)
     wanted = [] if caution.verify == "off" else verification.to_sample(net, caution)
     if not alone and (wanted or launcher.flavour not in net.message_costs):
@@ -154,17 +162,16 @@ def _verified(
         net = inputs.network(path)
     else:
         console.note(f"using the network measured at {when} ({path}; delete it to measure anew)")
-    known = Known(path, quick=net.measured_with.endswith(QUICKLY))
     found = verification.sample(net, wanted, start) if wanted else None
     if not found and (wanted or caution.verify == "off"):
-        return calibration.as_forecast(known, net, caution)
+        return calibration.as_forecast(path, net, caution)
     if not found or not (off := drift.misfits(net, found, caution.threshold)):
-        return known
+        return path
     if verification.is_another(net, sampling.telling_pairs(net), off, found):
         console.note(drift.in_words(off, path))
-        return _measure_quickly(path, hosts, launcher, caution)
+        return _measure(path, hosts, launcher, caution)
     calibration.calibrate(path, net, verification.with_others(net, found, off, start), caution)
-    return known
+    return path
 
 
 def _measure_instead(
@@ -175,14 +182,14 @@ def _measure_instead(
     why: str,
     *,
     alone: bool,
-) -> Known:
+) -> Path:
     if not alone:
         raise _MustMeasureError
     console.note(f"{why}; the network is measured anew")
     return _measure(path, hosts, launcher, caution)
 
 
-def _measure(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution) -> Known:
+def _measure(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution) -> Path:
     if caution.start != "full":
         return _measure_quickly(path, hosts, launcher, caution)
     paths.make_cache(path, f"network {path}")
@@ -192,12 +199,12 @@ def _measure(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Cau
     with writing(f"network {own}", paths.ANOTHER_CACHE):
         path.replace(own)
     paths.drop_unused(own.parent)
-    return Known(own)
+    return own
 
 
 def _measure_quickly(
     path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution
-) -> Known:
+) -> Path:
     """Measures a network, unless the probe shows that it is known by other names of its hosts."""
     paths.make_cache(path, f"network {path}")
     console.note(f"measuring the network of {len(hosts)} hosts in about a second, with quick plans")
@@ -214,8 +221,8 @@ def _measure_quickly(
         paths.drop_unused(own.parent)
     finally:
         raw.unlink(missing_ok=True)
-    console.note(f"`thalweg probe -o {own}` measures the network fully, for better plans")
-    return Known(own, quick=True)
+    console.note("`thalweg run --start full` measures the network fully, for better plans")
+    return own
 
 
 def _of_own_names(path: Path) -> Path:
@@ -246,8 +253,8 @@ def _complete(path: Path) -> None:
     networks.write(net, path)
 
 
-def given(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution) -> Known:
-    """Returns the user's network file, or where it doesn't fit the hosts, what does.
+def given(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution) -> Path:
+    """Returns the user's network file, or where it doesn't fit the hosts, one that does.
 
     Samples a few telling pairs if too little was heard of them lately, and with them pairs that a
     run found to contradict the file. If what is found differs, that is said, and the network is a
@@ -265,24 +272,21 @@ def given(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Cautio
         return network(hosts, launcher, caution)
 
 
-def _verified_file(
-    path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution
-) -> Known:
+def _verified_file(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution) -> Path:
     """Returns what given() does. Raises probe.OtherHostsError."""
-    known = Known(path)
     if caution.verify == "off":
-        return known
+        return path
     net = inputs.network(path)
     try:
         start = verification.Start(launcher, verification.listed(net, hosts))
     except UserError:  # whoever looks for the hosts in it says what is wrong
-        return known
+        return path
     names = list(start.listed)
     if len(names) < 2:
-        return known
+        return path
     if len(names) > MOST_WHOLE:
         console.note(f"the network isn't verified: more than {MOST_WHOLE} hosts are listed")
-        return known
+        return path
     if len(net.hosts) > MOST_WHOLE:
         net = sampling.part(net, sorted(verification.host_places(net, names)))
     copy = calibration.copy_for(path, net, names)
@@ -295,7 +299,7 @@ def _verified_file(
                 first = verification.to_sample_of_file(net, telling, names, caution)
                 found = verification.sample(net, first, start, names)
     if not found or not (off := drift.misfits(net, found, caution.threshold)):
-        return known
+        return path
     if verification.is_another(net, telling, off, found):
         console.note(f"{drift.in_words(off, path)}; {PLANNING_ANEW}")
         return network(hosts, launcher, caution)
@@ -303,10 +307,10 @@ def _verified_file(
     before = calibration.of_copy(copy)
     if before and not drift.misfits(before, found, caution.threshold):
         paths.mark_used(copy)
-        return Known(copy)
+        return copy
     if is_new:
         found = verification.with_others(net, found, off, start, names)
-    return calibration.calibrated_copy(known, copy, net, found, caution)
+    return calibration.calibrated_copy(path, copy, net, found, caution)
 
 
 def learn(run: "Run", hosts: Iterable[str]) -> None:

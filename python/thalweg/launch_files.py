@@ -169,7 +169,7 @@ def _hydra_file(hosts: Sequence[Host], file: Path) -> Order:
     return Order(["-f", str(file)], file=file, content=content)
 
 
-def _beside(file: Path) -> Path:
+def beside(file: Path) -> Path:
     """Where a launcher that has a file already finds a list of hosts."""
     return file.with_name(f"{file.name}.hosts")
 
@@ -341,7 +341,7 @@ def _cray(_hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order
     place = {name: at for at, name in enumerate(filled)}
     ranks = map(str, sorted(range(len(placement)), key=lambda rank: place[placement[rank]]))
     names = ",".join(filled)
-    hosts_file = _beside(file).absolute() if _too_long(names) else None
+    hosts_file = beside(file).absolute() if _too_long(names) else None
     return Order(
         ["-m", "block", f"--ntasks-per-node={counts[most]}", "-w", str(hosts_file or names)],
         {"MPICH_RANK_REORDER_METHOD": "3", "MPICH_RANK_REORDER_FILE": str(file)},
@@ -385,7 +385,7 @@ def _rankfile(
     told = ["--map-by", f"rankfile:file={file}"] if form == "openmpi" else ["--rankfile", str(file)]
     places = list(zip(placement, (core.number for core in cores), strict=True))
     shared = ["--bind-to", "core:overload-allowed"] if len(set(places)) < len(places) else []
-    listed = _told_to_open_mpi(hosts, _beside(file))
+    listed = _told_to_open_mpi(hosts, beside(file))
     return Order(
         [*told, *shared, *listed.options],
         file=file,

@@ -73,7 +73,7 @@ StartMeasured = Annotated[
     typer.Option(
         "--start",
         help="Measure hosts that were never seen in about a second, and plan quickly for programs "
-        "that may be short; or do both fully.",
+        "that may be short; or do both fully, also for hosts that were only measured quickly.",
     ),
 ]
 Recalibrate = Annotated[

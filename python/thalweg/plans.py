@@ -220,9 +220,13 @@ def save(path: str | PathLike[str], plans: Sequence[Plan]) -> None:
     write_table(path, first.problem.network, library, Table(first.placement, entries))
 
 
+_FROM_NO_SIZE = (Kind.barrier, Kind.gather, Kind.scatter, Kind.alltoall)
+"""Collectives whose calls may have no size that all ranks know, as MPI_Gatherv: they look for 0."""
+
+
 def _entry(plan: Plan) -> Entry:
     kind = plan.collective.kind
-    least = 0 if kind is Kind.barrier else 1
+    least = 0 if kind in _FROM_NO_SIZE else 1
     size = plan.collective.size
     return Entry(kind, plan.skeleton, least, size, plan.predicted, plan.bound, plan.native)
 

@@ -243,15 +243,24 @@ def _too_short_to_measure(
 def _as_filled(launcher: Launcher, request: Request, listed: Sequence[Host]) -> list[Host]:
     """Returns hosts in the order in which the launcher fills them by itself.
 
-    Raises UserError if it gives them other slots than are listed.
+    Raises UserError if it gives them other slots than are listed, or a host's not in one place.
     """
-    hostfile = request.hostfile or (request.hosts and hosts.file_of(request.hosts))
+    hostfile = request.hostfile or hosts.file_of(request.hosts or "")
     if launcher.flavour == "openmpi" and hostfile:
         for name in hosts.without_slots(hostfile):
             raise UserError(
                 f"hostfile {hostfile}: Open MPI gives {name} as many slots as it has "
                 f"cores; write '{name} slots=1', or more"
             )
+    if launcher.flavour == "mpich" and (named := hostfile or request.hosts):
+        where = f"hostfile {hostfile}" if hostfile else "-H"
+        again = hosts.scattered(named)
+        for host in listed:
+            if hosts.folded(host.name) in again:
+                raise UserError(
+                    f"{where}: {launcher.name} fills entries in their order, and {host.name} is "
+                    f"listed again after others; list it once, as '{host.name}:{host.slots}'"
+                )
     return launch_files.as_filled(launcher.form, listed)
 
 
@@ -298,9 +307,10 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
         found = knowledge.given(request.network, different, chosen, request.caution)
     else:
         found = knowledge.network(different, chosen, request.caution)
-    net = inputs.network(found.network)
+    net = inputs.network(found)
     # Plans for a network that was measured quickly are no better for taking longer.
-    quick = True if found.quick else False if request.caution.start == "full" else None
+    is_full = request.caution.start == "full"
+    quick = False if is_full else True if knowledge.is_quick(net) else None
     listed_as = dict(zip(inputs.own_names(net, known), known, strict=True))
     choice = (
         planning.choose(
@@ -318,4 +328,4 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
     )
     names = [listed_as[host] for host in choice.chosen.hosts] if choice else names
     plan = planning.make_plan(net, names, chosen.flavour, program=program, quick=quick)
-    return Preparation(chosen, listed, names, found.network, plan, choice, list(listed_as))
+    return Preparation(chosen, listed, names, found, plan, choice, list(listed_as))

@@ -306,7 +306,7 @@ class _Conversation:
                         meter.update(event["done"], event["total"], event["phase"])
                     case "step":
                         self._begin_to_measure()
-                        self._journal.add(json.dumps(event))
+                        self._journal.add(json.dumps(event), event.get("number"))
                     case "note":
                         console.note(event["text"])
                     case "error":

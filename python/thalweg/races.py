@@ -21,6 +21,9 @@ Race = Mapping[str, Any]
 """One race, as the summary has it. What is shown of it is in the network's own time: `dilation` is
 the lab's."""
 
+MOST_RACED = 1024
+"""Most winners that later runs are told of, the latest: each takes less than 64 bytes of a variable
+that may be one argument of the launcher, and Linux takes less than 131,072 bytes as one."""
 ROOTED = ("bcast", "reduce", "gather", "scatter")
 SECOND = "second"
 
@@ -74,7 +77,7 @@ def shape(race: Mapping[str, Any]) -> str:
 
 
 def is_of_several_sizes(race: Mapping[str, Any]) -> bool:
-    """Whether calls of several sizes race together, as those of a class do."""
+    """Whether calls of several sizes race together: sizes that differ by less than a sixteenth."""
     return bool(race.get("largest", race["size"]) != race["size"])
 
 
@@ -204,9 +207,8 @@ def keep(plan: Path, summary: Mapping[str, Any] | None, ranks: int) -> None:
         won = dict(known)
         for race in counting:
             key = (race["collective"], race["root"], race["band"])
-            if race["winner"] == planned(race):
-                won.pop(key, None)
-            else:
+            won.pop(key, None)  # the latest come last
+            if race["winner"] != planned(race):
                 won[key] = race["winner"]
         if won == known:
             return before
@@ -240,10 +242,11 @@ def _load(plan: Path) -> dict[tuple[str, int, int], str]:
 
 
 def _read(kept: bytes | None) -> dict[tuple[str, int, int], str]:
+    """The same of what is kept, the latest MOST_RACED: of more the oldest are forgotten."""
     try:
         return {
             (str(name), int(root), int(bits)): str(winner)
-            for name, root, bits, winner in json.loads(kept or b"[]")
+            for name, root, bits, winner in json.loads(kept or b"[]")[-MOST_RACED:]
         }
     except (ValueError, TypeError):
         return {}

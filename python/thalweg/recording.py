@@ -18,6 +18,8 @@ from thalweg import __version__, console, inputs, paths, programs
 from thalweg import network as networks
 from thalweg.errors import UserError
 from thalweg.files import (
+    is_folder,
+    is_same,
     make_output_folder,
     parse_json,
     read_text,
@@ -105,16 +107,40 @@ def empty_trace(folder: Path) -> None:
 
 
 def _remove(folder: Path, patterns: Iterable[str]) -> None:
-    for pattern in patterns:
-        for path in folder.glob(pattern):
-            path.unlink(missing_ok=True)
+    for path in _found(folder, patterns):
+        path.unlink(missing_ok=True)
 
 
-def named(folder: Path) -> Path:
+def _found(folder: Path, patterns: Iterable[str]) -> list[Path]:
+    return [path for pattern in patterns for path in folder.glob(pattern)]
+
+
+def check_record(folder: Path, read: Iterable[Path | None]) -> None:
+    """Raises UserError if a record in the folder would replace one of the files, or the record,
+    that a run reads, however they are spelled or linked."""
+    _check_inputs(folder, f"run record {folder}", (*_OWN, *_RANKS), read)
+
+
+def check_trace(folder: Path, read: Iterable[Path | None]) -> None:
+    """Does what check_record() does for a trace in the folder."""
+    _check_inputs(folder, f"trace folder {folder}", _TRACE, read)
+
+
+def _check_inputs(
+    folder: Path, name: str, patterns: Iterable[str], read: Iterable[Path | None]
+) -> None:
+    replaced = _found(folder, patterns) if is_folder(folder) else []
+    for each in filter(None, read):
+        if replaced and any(is_same(each, path) for path in (folder, *replaced)):
+            raise UserError(f"{name}: would replace the input {each}; name another folder")
+
+
+def named(folder: Path, read: Iterable[Path | None] = ()) -> Path:
     """Returns the folder that the user named, as an absolute path.
 
-    Raises UserError if no record can be written there.
+    Raises UserError if no record can be written there, or as check_record() does.
     """
+    check_record(folder, read)
     make_output_folder(folder, f"run record {folder}", "run.json")
     return folder.absolute()
 

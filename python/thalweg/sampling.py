@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import permutations
+from math import gcd
 
 from thalweg import host_names, paths, probe, weather, weather_file
 from thalweg import network as networks
@@ -97,9 +98,12 @@ def around(
 
 
 def _others(hosts: Sequence[int], pair: tuple[int, int], turn: int) -> list[int]:
-    """Returns a host that isn't of the pair; another one each turn."""
+    """Returns a host that isn't of the pair; another one each turn, until all had theirs."""
     left = [host for host in hosts if host not in pair]
-    return [left[(turn * 5) % len(left)]] if left else []
+    if not left:
+        return []
+    apart = next(step for step in range(5, 5 + len(left)) if gcd(step, len(left)) == 1)
+    return [left[(turn * apart) % len(left)]]
 
 
 def _slowest_and_fastest(net: Network, among: Collection[int]) -> list[tuple[int, int]]:

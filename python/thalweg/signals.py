@@ -50,8 +50,9 @@ def _handled(numbers: Iterable[int], handler: Handler) -> Iterator[None]:
 class PassedOn:
     """Passes signals on to a process, those that come before it has started, too.
 
-    Where the terminal sends Ctrl-C to the process itself, that isn't passed on. Batch systems send
-    SIGUSR1 or SIGUSR2 to ask a program for a checkpoint.
+    Where the terminal sends Ctrl-C to the process itself, that isn't passed on: launchers take a
+    second one for haste. Nor is another process's SIGINT there, from which Python can't tell it.
+    Batch systems send SIGUSR1 or SIGUSR2 to ask a program for a checkpoint.
     """
 
     def __init__(self) -> None:

@@ -36,8 +36,7 @@ def suspicious(net: Network, later: History, threshold: float) -> list[tuple[int
 def _contradictions(net: Network, later: History, threshold: float) -> list[drift.Misfit]:
     """Returns how forecasts differ from the network, of pairs whose last value does, too."""
     off = {misfit.pair for misfit in drift.misfits(net, drift.latest(later), threshold)}
-    expected = drift.misfits(net, drift.known(later, 0), threshold) if off else []
-    return [misfit for misfit in expected if misfit.pair in off]
+    return drift.misfits(net, drift.known(later, 0, pairs=off), threshold)
 
 
 def _is_unusual(ratio: Series) -> bool:

@@ -19,7 +19,7 @@ from thalweg.analysis import links, stages
 from thalweg.analysis.tables import SHAPE, Run
 from thalweg.collective import Kind, parse_kind
 from thalweg.errors import UserError
-from thalweg.knowledge import QUICKLY
+from thalweg.knowledge import is_quick
 from thalweg.network import NativeTime, Network
 from thalweg.plans import ESTIMATE, NORMAL, Setting
 from thalweg.tree_search import LEAST_GAIN, Move, Search, Tree
@@ -162,7 +162,7 @@ def _shapes(run: Run) -> Iterator[dict[str, Any]]:
     shapes = (
         run.shapes()
         .filter(pl.col("planned"))
-        .group_by([name for name in SHAPE if name != "communicator"])
+        .group_by([name for name in SHAPE if name != "group"])
         .agg(pl.col("call").last(), pl.len().alias("calls"), lasted.median().alias("median"),
              lasted.sum().alias("total"))
         .sort("total", descending=True)
@@ -234,7 +234,7 @@ def keep(run: Run, advice: Sequence[Advice]) -> None:
     seconds of planning if nothing is remembered. Raises UserError if the file can't be written.
     """
     assert run.network is not None
-    effort = ESTIMATE if run.network.measured_with.endswith(QUICKLY) else NORMAL
+    effort = ESTIMATE if is_quick(run.network) else NORMAL
     setting = Setting(run.network, list(run.placement), run.library, effort)
     table = wisdom.table(setting)
     rows = table.entries

@@ -125,9 +125,14 @@ bool sends_directly(const Collective& collective, const Skeleton& skeleton) {
       return true;
     });
   };
+  const auto is_direct_of = [&](Rank rank) {
+    return std::ranges::all_of(emit(collective.kind, skeleton, rank).transfers(), all_direct);
+  };
+  // A tree is refuted by its root's messages. An alltoall's are too many to have at once.
+  if (is_rooted(collective.kind))
+    return is_direct_of(collective.root) && is_direct_of(collective::no_rank);
   for (Rank rank = 0; rank < collective.ranks; ++rank)
-    if (!std::ranges::all_of(emit(collective.kind, skeleton, rank).transfers(), all_direct))
-      return false;
+    if (!is_direct_of(rank)) return false;
   return true;
 }
 

@@ -127,7 +127,8 @@ void check_fit(const Skeleton& skeleton, const Collective& collective);
 Sink emit(collective::Kind kind, const Skeleton& skeleton, Rank rank);
 
 /// Whether each block goes straight from the rank that has it to the one that needs it, so that
-/// both ends know its size though no other rank may. Cost: as emit() for each rank.
+/// both ends know its size though no other rank may. Cost: as emit() of all transfers, but for
+/// collectives without a root for each rank.
 bool sends_directly(const Collective& collective, const Skeleton& skeleton);
 
 /// Calls Algorithm::build() and sets the window that the parameters ask for.

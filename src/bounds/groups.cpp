@@ -208,9 +208,10 @@ Groups::Exit Groups::exit(Graph& graph, const Set& set, const std::vector<double
     const std::size_t of = index(_class_of[index(host)]);
     capacities[set[index(host)] != 0 ? of : index(_classes) + of] += rates[index(host)];
   }
-  double all = 1;
+  double all = 0;
   for (const double capacity : capacities)
     all += finite(capacity);
+  all = 2 * all + 1; // more than any cut of limited arcs
   if (graph.flow.solve(0, 1, capacities, all) >= all * (1 - 1e-9)) return {Reach::unlimited, {}};
   // The capacity of a cut limits the rate in any case; the flow leaves out arcs that carry next to
   // nothing beside the largest one.

@@ -27,8 +27,9 @@ planner::Limits limits_for(Rank ranks) {
 }
 
 /// Adds the messages of a call's algorithm between all of its ranks, unless it has too many rounds.
-/// Returns the step after its last one. Goes rank by rank, so that an algorithm with a round for
-/// each rank is told by its first rank's messages.
+/// Returns the step after its last one. Of an algorithm with a round for each rank only the first
+/// rank's messages are made. Those of a block for each pair are too many to have at once: ranks
+/// make them in turn.
 std::optional<schedule::Step> add_rounds_of(const planner::Problem& ranks,
                                             const planner::Choice& choice, const Call& call,
                                             schedule::Step begin, std::vector<Traffic>& entries) {
@@ -37,20 +38,31 @@ std::optional<schedule::Step> add_rounds_of(const planner::Problem& ranks,
   const std::int32_t segments = skeleton.pipeline(ranks.collective.size).segments;
   const schedule::Schedule form(skeleton.chunks, {}, {}, skeleton.weights);
   const schedule::Layout layout = form.layout(ranks.collective);
+  const std::size_t before = entries.size();
   const auto member = [&](Rank at) { return call.members.empty() ? at : call.members[index(at)]; };
   schedule::Step end = begin;
-  for (Rank rank = 0; rank < ranks.collective.ranks; ++rank) {
-    const schedule::Sink own = algorithms::emit(ranks.collective.kind, skeleton, rank);
+  // Returns whether the rank's messages, or those of all, have few enough rounds.
+  const auto add = [&](Rank whose) {
+    const schedule::Sink own = algorithms::emit(ranks.collective.kind, skeleton, whose);
     for (const schedule::Transfer& each : own.transfers()) {
-      if (each.from != rank || each.from == each.to) continue;
+      if (each.from == each.to || (whose != collective::no_rank && each.from != whose)) continue;
       const schedule::Step step = begin + each.step;
-      if (step >= most_phases) return std::nullopt;
+      if (step >= most_phases) return false;
       const std::int64_t bytes = layout.size(0, each.what);
       entries.push_back({member(each.from), member(each.to), call.count * segments,
                          call.count * static_cast<double>(bytes), step});
       end = std::max(end, step + 1);
     }
+    return true;
+  };
+  if (collective::info(ranks.collective.kind).blocks == collective::Blocks::per_pair) {
+    for (Rank rank = 0; rank < ranks.collective.ranks; ++rank)
+      if (!add(rank)) return std::nullopt;
+    return end;
   }
+  if (!add(0)) return std::nullopt;
+  entries.resize(before);
+  if (!add(collective::no_rank)) return std::nullopt;
   return end;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace thalweg::network {
@@ -119,20 +120,20 @@ TrunkSets::TrunkSets(const Network& network) : _class_of(network.hosts.size()) {
       behind[index(host)].push_back(number + 1);
   }
   Numbers<std::vector<std::int32_t>> numbers;
-  std::vector<const std::vector<std::int32_t>*> classes;
-  for (std::size_t host = 0; host < behind.size(); ++host) {
+  for (std::size_t host = 0; host < behind.size(); ++host)
     _class_of[host] = numbers.of(behind[host]);
-    if (numbers.size() > classes.size()) classes.push_back(&behind[host]);
-  }
-  _sets = Matrix<std::vector<std::int32_t>>(classes.size());
-  for (std::size_t from = 0; from < classes.size(); ++from) {
-    std::vector<char> leaves(network.trunks.size());
-    for (const std::int32_t each : *classes[from])
-      if (each % 2 == 0) leaves[index(each / 2)] = 1;
-    for (std::size_t to = 0; to < classes.size(); ++to)
-      for (const std::int32_t each : *classes[to])
-        if (each % 2 == 1 && leaves[index(each / 2)] != 0)
-          _sets(static_cast<HostId>(from), static_cast<HostId>(to)).push_back(each / 2);
+  _sets = Matrix<std::vector<std::int32_t>>(numbers.size());
+  const auto classes_of = [&](const std::vector<HostId>& hosts) {
+    std::set<std::int32_t> classes;
+    for (const HostId host : hosts)
+      classes.insert(class_of(host));
+    return classes;
+  };
+  for (std::size_t trunk = 0; trunk < network.trunks.size(); ++trunk) {
+    const auto receivers = classes_of(network.trunks[trunk].to);
+    for (const std::int32_t from : classes_of(network.trunks[trunk].from))
+      for (const std::int32_t to : receivers)
+        _sets(from, to).push_back(static_cast<std::int32_t>(trunk));
   }
 }
 

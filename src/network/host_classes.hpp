@@ -45,8 +45,8 @@ std::vector<Counted<T>> values_between(const HostPairs<T>& pairs, std::span<cons
 /// log values) if some stand for several pairs.
 Time median(std::vector<Counted<Time>> values);
 
-/// The trunks between hosts, by classes of hosts behind the same trunks. Memory: O(hosts in
-/// trunks), and the common trunks of pairs of classes.
+/// The trunks between hosts, by classes of hosts behind the same trunks. Time and memory:
+/// O(hosts in trunks), pairs of classes, and the common trunks of each pair.
 class TrunkSets {
 public:
   explicit TrunkSets(const Network& network);

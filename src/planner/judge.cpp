@@ -17,7 +17,7 @@ constexpr std::int64_t most_expanded_chunks = std::int64_t{1} << 24;
 /// The most messages of a segment that is replayed.
 constexpr std::int64_t most_replayed = 2'000'000;
 /// A schedule with more messages of a segment than these times the ranks is estimated from a sample
-/// alone. Of a tree simulated_messages() may tell several times as many as there are.
+/// alone. There are log ranks of recursive doubling.
 constexpr std::int64_t most_per_rank = 32;
 
 } // namespace

@@ -110,10 +110,9 @@ std::vector<NativeModel::Part> NativeModel::parts(const Problem& problem,
     Problem part = problem;
     part.collective = phase.collective;
     part.placement = phase.placement;
-    if (phase.level != Level::all) {
-      part.entries.clear();
-      part.cache = nullptr;
-    }
+    // Ranks enter the first phase of all only as they enter the call.
+    if (phase.level != Level::all || !parts.empty()) part.entries.clear();
+    if (phase.level != Level::all) part.cache = nullptr;
     Skeleton skeleton = algorithms::make_skeleton(algorithms::find(phase.choice.algorithm), part,
                                                   phase.choice.parameters);
     parts.push_back({std::move(part), std::move(skeleton)});

@@ -23,10 +23,12 @@ namespace thalweg::planner {
 /// with nothing measured the factor is 1.
 class NativeModel {
 public:
-  /// The network and the options must outlive it. It judges as judge() does with them.
+  /// The network and the options must outlive it. It judges as judge() does with them; where
+  /// nothing is simulated as candidates are in the end: from all messages.
   NativeModel(const network::Network& network, const PlanOptions& options, const Limits& limits)
       : _network(network), _options(options), _limits(limits) {
     _limits.memo = nullptr; // Phases have placements of their own.
+    _limits.confirms = best_judge(options) == "estimate";
   }
 
   /// Costs a simulation or two, and one for each measured time that it relies on for the first

@@ -129,9 +129,24 @@ private:
   Composer& selected(Level level, const Collective& part) {
     Choice choice = select(_selection, part);
     const bool is_open_mpi = _selection.starts_with("openmpi");
-    if (!is_open_mpi || part.kind != Kind::bcast || choice.algorithm != "binomial")
-      return add(level, part, std::move(choice));
+    if (!is_open_mpi || choice.algorithm != "binomial") return add(level, part, std::move(choice));
+    if (part.kind == Kind::allreduce) return reduced_and_sent(level, part);
+    if (part.kind != Kind::bcast) return add(level, part, std::move(choice));
     return add(level, part, {"tree", {.tree = highest_bit_tree(part)}}, "binomial");
+  }
+  /// Open MPI's allreduce that it calls nonoverlapping: its own reduce to rank 0, and its own bcast
+  /// from there.
+  /// Source: Open MPI, coll_base_allreduce.c, ompi_coll_base_allreduce_intra_nonoverlapping.
+  Composer& reduced_and_sent(Level level, const Collective& allreduce) {
+    for (const Kind kind : {Kind::reduce, Kind::bcast}) {
+      Collective part = allreduce;
+      part.kind = kind;
+      selected(level, part);
+      Phase& phase = _phases.back();
+      const std::string& name = phase.name.empty() ? phase.choice.algorithm : phase.name;
+      phase.name = std::string(collective::to_text(kind)) + " by " + name;
+    }
+    return *this;
   }
 
   const Collective& _whole;
@@ -294,7 +309,8 @@ std::vector<NativeAlgorithm> native_algorithms(const Problem& problem, std::stri
 Choice native_choice(const Problem& problem, std::string_view library) {
   const Hosts hosts(problem);
   const Rules rules = rules_of(library).front();
-  return Composer(problem, hosts, rules.selection).all().take().front().choice;
+  const std::vector<Phase> phases = Composer(problem, hosts, rules.selection).all().take();
+  return phases.size() == 1 ? phases.front().choice : select(rules.selection, problem.collective);
 }
 
 } // namespace thalweg::planner

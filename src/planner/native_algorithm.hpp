@@ -41,7 +41,8 @@ std::string to_text(const NativeAlgorithm& algorithm);
 /// hosts. Operations commute and are built in.
 std::vector<NativeAlgorithm> native_algorithms(const Problem& problem, std::string_view library);
 
-/// What the first of these rules choose for all ranks, whatever hosts these share.
+/// What the first of these rules choose for all ranks, whatever hosts these share; several phases
+/// as select() has them.
 Choice native_choice(const Problem& problem, std::string_view library);
 
 } // namespace thalweg::planner

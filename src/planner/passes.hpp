@@ -88,8 +88,7 @@ private:
   [[nodiscard]] bool is_near_tie(const Entrant& entrant) const;
   void confirm();
   void confirm_estimate();
-  [[nodiscard]] Entrant* unconfirmed(const simulator::SimulationOptions& simulation,
-                                     const Limits& limits);
+  [[nodiscard]] Entrant* unconfirmed(const std::function<bool(const Entrant&)>& can_be_confirmed);
   void predict(Entrant& entrant, const simulator::SimulationOptions& simulation) const;
   [[nodiscard]] bool is_good_enough(Time time) const;
   [[nodiscard]] std::vector<std::size_t> finalists();

@@ -245,7 +245,11 @@ void Passes::confirm() {
   limits.confirms = true;
   const simulator::SimulationOptions simulation =
       planner::simulation(_options, limits, simulator::Fidelity::fluid);
-  while (Entrant* entrant = unconfirmed(simulation, limits)) {
+  const auto can_be_confirmed = [&](const Entrant& entrant) {
+    const bool is_known = entrant.candidate.fluid && !entrant.is_guessed;
+    return !is_known && !planner::is_too_large(_problem, entrant.skeleton, simulation, limits);
+  };
+  while (Entrant* entrant = unconfirmed(can_be_confirmed)) {
     const bool seemed_settled = is_settled();
     predict(*entrant, simulation);
     entrant->is_confirmed = true;
@@ -256,32 +260,29 @@ void Passes::confirm() {
   }
 }
 
-/// Returns a candidate that may be chosen and isn't confirmed, but could be; null: there is none.
-Passes::Entrant* Passes::unconfirmed(const simulator::SimulationOptions& simulation,
-                                     const Limits& limits) {
+/// Returns a candidate that may be chosen and isn't confirmed, but can be; null: there is none.
+Passes::Entrant* Passes::unconfirmed(const std::function<bool(const Entrant&)>& can_be_confirmed) {
   if (_entrants.empty()) return nullptr;
   for (const std::size_t place : {chosen(), std::size_t{0}}) {
     Entrant& entrant = _entrants[place];
-    const bool is_known = entrant.candidate.fluid && !entrant.is_guessed;
-    if (!is_known && !entrant.is_confirmed &&
-        !planner::is_too_large(_problem, entrant.skeleton, simulation, limits))
-      return &entrant;
+    if (!entrant.is_confirmed && can_be_confirmed(entrant)) return &entrant;
   }
   return nullptr;
 }
 
-/// Where nothing is simulated: estimates the best candidate from all messages of a segment, not
-/// from a sample of its ranks, until it isn't another one then. A sample doesn't see the path
-/// through a tree.
+/// Where nothing is simulated: estimates the candidate to choose, and the best one, from all
+/// messages of a segment, not from a sample of their ranks, until these are the ones to choose
+/// then. A sample doesn't see the path through a tree.
 void Passes::confirm_estimate() {
   Limits limits = _limits;
   limits.confirms = true;
-  while (!_entrants.empty()) {
-    Entrant& best = _entrants.front();
-    if (best.is_confirmed || !can_be_estimated_whole(_problem, best.skeleton)) return;
-    best.candidate.estimate =
-        std::max(_explanation.plan.bound.time, judge(_problem, best.skeleton, _options, limits));
-    best.is_confirmed = true;
+  const auto can_be_confirmed = [&](const Entrant& entrant) {
+    return can_be_estimated_whole(_problem, entrant.skeleton);
+  };
+  while (Entrant* entrant = unconfirmed(can_be_confirmed)) {
+    entrant->candidate.estimate = std::max(_explanation.plan.bound.time,
+                                           judge(_problem, entrant->skeleton, _options, limits));
+    entrant->is_confirmed = true;
     sort();
   }
 }

@@ -146,8 +146,10 @@ void BandwidthProbe::measure_rest(const Widths& widths, const std::vector<Arrow>
   _queue.set_widths(widths);
   const auto sampled = _result.error;
   std::map<const Lane*, std::size_t> known;
+  std::vector<Arrow> inferred;
   for (auto flow : seen)
-    if (!_result.measured(flow.from, flow.to)) ++known[&lane_of(flow)], _queue.postpone(flow);
+    if (!_result.measured(flow.from, flow.to)) ++known[&lane_of(flow)], inferred.push_back(flow);
+  _queue.postpone(inferred);
   // If time ends, something is known about each pair of sites.
   for (const auto& lane : _lanes)
     limit(lane, 1);

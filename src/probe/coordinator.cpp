@@ -24,12 +24,13 @@ std::vector<Words> Coordinator::run(const Job& job) {
     _clock = _start + known->spent;
     _saved = std::max(_saved, _clock - now());
     _resumes = true;
+    ++_steps;
     return std::move(known->replies);
   }
   if (_resumes && before_live) std::exchange(before_live, nullptr)();
   auto replies = run_live(job);
   _clock = now() + _saved;
-  report.step({job.what, job.key, clock() - _start, replies});
+  report.step({job.what, job.key, clock() - _start, replies, _steps++});
   return replies;
 }
 

@@ -115,7 +115,8 @@ private:
   std::vector<std::string> _names;
   Journal _journal;
   Nanoseconds _start, _clock = _start, _saved = 0;
-  bool _resumes = false; ///< the journal had results
+  bool _resumes = false;   ///< the journal had results
+  std::int64_t _steps = 0; ///< that are over
 };
 
 } // namespace thalweg::probe

@@ -14,7 +14,8 @@ public:
       : _prober(prober), _latencies(latencies), _bandwidths(bandwidths), _eager_limit(eager_limit),
         _what(std::move(what)) {}
 
-  /// Runs all crowds at the same time, equally long.
+  /// Runs all crowds at the same time, equally long; again and longer while TCP is still starting
+  /// on one of them.
   [[nodiscard]] std::vector<Crowded> run(std::span<const std::vector<Arrow>> crowds) const;
   [[nodiscard]] Crowded run(const std::vector<Arrow>& crowd) const {
     return run({&crowd, 1}).front();
@@ -25,8 +26,11 @@ public:
   [[nodiscard]] Prober& prober() const { return _prober; }
 
 private:
+  [[nodiscard]] std::vector<Crowded> run_for(std::span<const std::vector<Arrow>> crowds,
+                                             Nanoseconds limit) const;
   [[nodiscard]] Nanoseconds longest_round_trip(const std::vector<Arrow>& crowd) const;
-  void append_bursts(const std::vector<Arrow>& crowd, std::vector<Burst>& bursts) const;
+  void append_bursts(const std::vector<Arrow>& crowd, Nanoseconds limit,
+                     std::vector<Burst>& bursts) const;
 
   Prober& _prober;
   const Latencies& _latencies;

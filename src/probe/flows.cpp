@@ -109,10 +109,13 @@ void FlowQueue::finish(Arrow flow) {
     if (_widths.joint[j].carries(flow)) --_joint[j];
 }
 
-void FlowQueue::postpone(Arrow flow) {
-  auto& flows = lane(flow).flows;
-  const auto place = std::ranges::find(flows, flow);
-  if (place != flows.end()) std::rotate(place, place + 1, flows.end());
+void FlowQueue::postpone(std::span<const Arrow> flows) {
+  Matrix<char> later(_site.hosts());
+  for (const Arrow flow : flows)
+    later(flow.from, flow.to) = 1;
+  for (Lane& lane : _lanes)
+    std::stable_partition(lane.flows.begin(), lane.flows.end(),
+                          [&](Arrow flow) { return later(flow.from, flow.to) == 0; });
 }
 
 void FlowQueue::put_back(Arrow flow) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -79,8 +80,9 @@ public:
   std::vector<Arrow> start();
   /// Records that `flow` has ended.
   void finish(Arrow flow);
-  /// Hands out `flow` after all others of its two sites, unless it was handed out already.
-  void postpone(Arrow flow);
+  /// Hands out these flows after all others of their two sites, unless they were handed out
+  /// already. O(hosts²).
+  void postpone(std::span<const Arrow> flows);
   /// Puts `flow`, which has ended, back to be handed out again, before others.
   void put_back(Arrow flow);
   /// Returns the number of flows that the limits still allow.

@@ -24,11 +24,8 @@ std::optional<Step> step_of(const std::string& line) {
 } // namespace
 
 std::string to_text(const Step& step) {
-  return json{{"event", "step"},
-              {"what", step.what},
-              {"key", step.key},
-              {"spent", step.spent},
-              {"replies", step.replies}}
+  return json{{"event", "step"},     {"what", step.what},       {"key", step.key},
+              {"spent", step.spent}, {"replies", step.replies}, {"number", step.number}}
       .dump();
 }
 

@@ -20,6 +20,7 @@ struct Step {
   Words key;
   Nanoseconds spent = 0; ///< part of the time budget spent when it ended
   std::vector<Words> replies;
+  std::int64_t number = 0; ///< of the steps before it
 };
 
 std::string to_text(const Step& step); ///< a JSON object, without an end of line

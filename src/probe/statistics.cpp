@@ -158,6 +158,15 @@ Crowded crowd_rates(std::span<const Flow> flows, Nanoseconds skip) {
           Rate((bytes_at(flows[f], to) - bytes_at(flows[f], from)) / seconds(to - from));
   }
   if (messages.size() < 3) return {Rate(0), std::vector<Rate>(flows.size(), Rate(0))};
+  const Nanoseconds middle = from + (to - from) / 2;
+  const auto all_by = [&](Nanoseconds time) {
+    double bytes = 0;
+    for (const Flow& flow : flows)
+      bytes += bytes_at(flow, time);
+    return bytes;
+  };
+  if (const double first = all_by(middle) - all_by(from); first > 0)
+    result.growth = (all_by(to) - all_by(middle)) / first;
   std::sort(messages.begin(), messages.end());
   std::vector<Progress> points;
   double bytes = 0;

@@ -55,13 +55,14 @@ Steady steady_rate(std::span<const Nanoseconds> arrivals, Size message, Nanoseco
 /// Arrivals of one flow, on a clock common to all flows.
 struct Flow {
   std::vector<Nanoseconds> arrivals;
-  Size message = 0;
+  Size message = 0; ///< bytes from one arrival to the next
 };
 
 /// The rates of flows while all of them flowed.
 struct Crowded {
-  Rate together;          ///< zero if they never all ran at once
+  Rate together;          ///< zero if they never all ran at once, or isn't known
   std::vector<Rate> each; ///< by flow, less accurate: slow flows have few messages
+  double growth = 1;      ///< the rate of all in the second half of the time, over the first half's
 };
 
 /// Returns the rates of flows while all of them flow: from `skip` after the latest first arrival of

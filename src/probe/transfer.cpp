@@ -1,5 +1,7 @@
 #include "probe/transfer.hpp"
 
+#include "probe/arrivals.hpp"
+
 #include <algorithm>
 #include <map>
 #include <sched.h>
@@ -15,6 +17,9 @@ constexpr std::size_t ahead = 4;
 /// Receives of a burst that are posted at the same time: more than arrive between two looks.
 constexpr std::size_t most_receives = 256;
 
+/// What replies have: journals of probes with other replies have other keys.
+constexpr std::int64_t reply_format = 2;
+
 /// One end of a burst.
 struct Stream {
   Burst burst;
@@ -24,8 +29,8 @@ struct Stream {
   Nanoseconds stop = 0; ///< when a sender stops; 0: when it has sent all
   std::vector<std::byte> buffer;
   std::vector<MPI_Request> requests;
-  std::size_t completed = 0;      ///< always the lowest ones
-  std::vector<Nanoseconds> times; ///< of the received messages
+  std::size_t completed = 0; ///< always the lowest ones
+  Arrivals arrivals;         ///< of the received messages
 
   [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>(burst.count); }
   [[nodiscard]] bool finished() const { return completed == count(); }
@@ -52,7 +57,7 @@ struct Stream {
       if (done == 0) break;
       int bytes = 0;
       if (receives) MPI_Get_count(&status, MPI_BYTE, &bytes);
-      if (bytes > 0) times.push_back(now());
+      if (bytes > 0) arrivals.add(now());
     }
     return completed > before;
   }
@@ -117,9 +122,11 @@ Words transfer(const Channel& channel, const Words& order) {
   Words reply;
   for (const auto& stream : streams) {
     if (!stream.receives) continue;
+    const std::vector<Nanoseconds>& times = stream.arrivals.times();
     reply.push_back(stream.id);
-    reply.push_back(static_cast<std::int64_t>(stream.times.size()));
-    reply.insert(reply.end(), stream.times.begin(), stream.times.end());
+    reply.push_back(stream.arrivals.every());
+    reply.push_back(static_cast<std::int64_t>(times.size()));
+    reply.insert(reply.end(), times.begin(), times.end());
   }
   return reply;
 }
@@ -134,7 +141,7 @@ Nanoseconds LiveProber::lead(std::span<const Assignment> assignments) const {
 
 std::vector<Flow> LiveProber::transfer(std::span<const Burst> bursts, const std::string& what) {
   std::map<int, Words> orders;
-  Job job{{}, 0, what, {}};
+  Job job{{}, 0, what, {reply_format}};
   for (std::size_t i = 0; i < bursts.size(); ++i) {
     append(job.key, bursts[i]);
     for (std::int64_t host : {bursts[i].from, bursts[i].to}) {
@@ -154,7 +161,7 @@ std::vector<Flow> LiveProber::transfer(std::span<const Burst> bursts, const std:
     const auto offset = _coordinator.offsets[static_cast<std::size_t>(job.assignments[a].rank)];
     for (std::size_t at = 0; at < replies[a].size();) {
       const auto id = static_cast<std::size_t>(replies[a][at++]);
-      flows[id].message = bursts[id].size;
+      flows[id].message = bursts[id].size * replies[a][at++];
       for (auto left = replies[a][at++]; left > 0; --left)
         flows[id].arrivals.push_back(replies[a][at++] - offset);
     }

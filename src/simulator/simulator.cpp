@@ -310,7 +310,9 @@ namespace {
 Extent extent_of(collective::Kind kind, const Skeleton& skeleton, Size size) {
   std::array<std::int64_t, 3> transfers{}, chunks{};
   Extent extent{0, 0, 0, skeleton.pipeline(size), skeleton.ranks};
-  const std::array sampled = {skeleton.root, skeleton.ranks / 2, skeleton.ranks - 1};
+  // In most trees a rank at an odd distance from the root is a leaf, as most ranks are.
+  const auto at = [&](Rank distance) { return (skeleton.root + distance) % skeleton.ranks; };
+  const std::array sampled = {skeleton.root, at(skeleton.ranks / 2 | 1), at(skeleton.ranks - 1)};
   for (std::size_t i = 0; i < sampled.size(); ++i) {
     const schedule::Sink sink = algorithms::emit(kind, skeleton, sampled[i]);
     const auto own = sink.transfers();

@@ -72,9 +72,18 @@ def test_a_communicator_has_one_number_before_and_after_it_is_set_up() -> None:
     for tag in (4, 6):
         recording.call(Kind.allreduce, times, tag=tag)
     calls = recording.run().calls.unique("call").sort("kind", "call")
-    assert calls.select("kind", "communicator").rows() == [
-        ("allreduce", 1), ("allreduce", 1), ("allreduce", 2), ("barrier", 0),
+    assert calls.select("kind", "communicator", "group").rows() == [
+        ("allreduce", 1, 1), ("allreduce", 1, 1), ("allreduce", 2, 1), ("barrier", 0, 0),
     ]  # fmt: skip
+
+
+def test_communicators_are_of_one_group_if_they_have_the_same_members_in_the_same_order() -> None:
+    recording = Recording(3)
+    for tag, members in ((0, (0, 2)), (1, (2, 0)), (2, (0, 2)), (3, (0, 1, 2))):
+        times = dict.fromkeys(members, (10 * tag, 10 * tag + 5))
+        recording.call(Kind.barrier, times, tag=tag, members=members)
+    calls = recording.run().calls.unique("call").sort("call")
+    assert calls.select("communicator", "group").rows() == [(0, 0), (1, 1), (2, 0), (3, 3)]
 
 
 def test_calls_of_different_kinds_are_never_one() -> None:

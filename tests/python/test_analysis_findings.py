@@ -256,6 +256,28 @@ def test_verdicts_name_the_culprit(kind: str, seed: int) -> None:
     assert first.culprit in " ".join(words.sentences(found))
 
 
+def test_a_late_rank_is_found_on_communicators_that_come_and_go() -> None:
+    """As in a loop that duplicates one for three allreduces each: rank 3 comes late to all."""
+    made, rng, t = Recording(4), random.Random(1), 0
+    for number in range(30):
+        enter = {rank: t + rng.randrange(50) + (5000 if rank == 3 else 0) for rank in range(4)}
+        ready = enter[3] + 105
+        leave = ready + 200
+        times = {rank: (enter[rank], leave) for rank in range(4)}
+        call = made.call(Kind.allreduce, times, tag=number // 3)
+        for rank in range(1, 4):
+            up, down = enter[rank] + 5, ready + 10 * rank
+            made.message(call, rank, 0, (up, up + 1), (enter[0] + 1, up + 100), how=1)
+            made.message(call, 0, rank, (down, down + 1), (enter[rank] + 10, leave - 5), step=1)
+        t = leave + 1000
+    run = made.run()
+    assert run.calls["communicator"].n_unique() == 10
+    found = findings.find(run)
+    assert found.shapes["calls"].to_list() == [30]
+    first = found.verdict.suspects[0]
+    assert (first.fault, first.culprit) == ("late rank", "rank 3")
+
+
 def test_of_very_many_calls_some_stand_for_all() -> None:
     made = Recording(3)
     for at in range(60):

@@ -198,6 +198,7 @@ def test_a_command_refuses_in_one_sentence(
     assert re.search(message, lines[0]), lines[0]
 
 
+_KEEP = ["run", "--adapt", "on", "--keep-network"]
 REPLACING = [
     ["plan", "net.json", "bcast", "1KB", "-o", "net.json"],
     ["plan", "net.json", "-o", "link"],
@@ -213,6 +214,18 @@ REPLACING = [
     ["report", "net.json", "-o", "link"],
     ["timemap", "drawn.svg", "-o", "drawn.svg"],
     ["tune", "run", "--network", "net.json", "-o", "net.json"],
+    ["tune", "run", "-H", "hosts", "-o", "./hosts"],
+    ["report", "recorded", "-H", "./hosts", "-o", "hosts"],
+    ["export", "run", "--format", "perfetto", "-H", "hosts", "-o", "hosts"],
+    ["place", "pairs.csv", "-H", "placement.slurm", "--write", "slurm"],
+    ["place", "pairs.csv", "-H", "jobs.hosts", "--write", "cray", "-o", "jobs"],
+    [*_KEEP, "hosts", "--hostfile", "./hosts", "./app"],
+    [*_KEEP, "hosts", "-H", "hosts", "./app"],
+    [*_KEEP, "pairs.csv", "--matrix", "../NAME/pairs.csv", "./app"],
+    [*_KEEP, "inside.xml", "--bind", "inside.xml", "./app"],
+    [*_KEEP, "plan.bin", "--network", "net.json", "--plan", "plan.bin", "./app"],
+    ["run", "--matrix", "recorded", "--record", "../NAME/recorded", "./app"],
+    ["run", "--matrix", "recorded", "--trace", "./recorded", "./app"],
 ]
 
 
@@ -224,7 +237,14 @@ def test_no_command_replaces_what_it_reads(
     (folder / "drawn.svg").write_text((folder / "net.json").read_text())
     (folder / "tree.json").write_text(json.dumps({"schema": 1, "children": {"0": [1, 2, 3]}}))
     (folder / "link").symlink_to("net.json")
-    before = {path: path.read_bytes() for path in folder.iterdir()}
+    for name in ("hosts", "placement.slurm", "jobs.hosts"):
+        (folder / name).write_text("h0\nh1\n")
+    (folder / "inside.xml").touch()
+    (folder / "plan.bin").touch()
+    (folder / "recorded").mkdir()
+    for name in ("run.json", "summary.json", "record.bin"):
+        (folder / "recorded" / name).touch()
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert main([word.replace("NAME", folder.name) for word in command]) == 2
     assert "would replace the input" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in before} == before

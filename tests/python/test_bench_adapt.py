@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bench import adapt
-from bench.adapt_page import contents, right, whole
+from bench.adapt_page import FASTER, SPREAD, contents, right, whole
 from bench.page import Part
 from bench.samples import native
 from thalweg.lab import scenario
@@ -30,10 +30,10 @@ def test_a_wrong_file_is_a_network_of_the_same_hosts(name: str, of: str) -> None
         return
     ratio = net.bandwidth[apart] / bandwidth[apart]
     if name == "ten times too fast":
-        assert ratio == pytest.approx(adapt.FASTER)
-        assert net.latency == pytest.approx(latency / adapt.FASTER)
+        assert ratio == pytest.approx(FASTER)
+        assert net.latency == pytest.approx(latency / FASTER)
     else:
-        assert 1 / adapt.SPREAD <= ratio.min() < 0.5 and 2 < ratio.max() <= adapt.SPREAD
+        assert 1 / SPREAD <= ratio.min() < 0.5 and 2 < ratio.max() <= SPREAD
 
 
 def part(times: Mapping[str, float], dilation: float = 4) -> Part:

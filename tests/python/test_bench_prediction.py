@@ -89,6 +89,19 @@ def test_choices_are_counted_those_without_a_valid_run_as_not_held() -> None:
     assert regrets.notes == ["1 of 2 choices within 10 % of the best measured."]
 
 
+def test_a_choice_is_not_held_against_rivals_that_are_invalid() -> None:
+    facts = {"chosen": "chain", of_file: True}
+    predicted = {"ring": 1.0, "flat": 1.0}
+    _, regrets = contents(
+        [part(small, predicted, {"ring": 1.0, native: 2.0, thalweg: 1.0}, **facts)]
+    )
+    assert regrets.rows[0][-1] == "not decided"
+    assert regrets.notes == [
+        "0 of 1 choices within 10 % of the best measured; 1 more, but a rival that might be better "
+        "is invalid."
+    ]
+
+
 def test_the_choice_is_the_row_of_the_plan_file(tmp_path: Path) -> None:
     """The file has a chain from 1 byte on, and no plan for reduces."""
     net = even_network(4, 1e-3, 1e8)

@@ -240,6 +240,7 @@ def test_explain_names_the_option_only_where_plans_did_not_follow_the_network(
         ({"launch": {"command": ["mpirun", "-n", "2", "./app"]}}, without),
         ({"launch": {"command": ["mpirun", "-x", "THALWEG_ADAPT=1", "./app"]}}, unnoticed),
         ({"launch": {"command": ["mpiexec", "-genv", "THALWEG_ADAPT", "1", "./app"]}}, unnoticed),
+        ({"launch": {"command": ["mpirun", "--mca", "list", "A=1;THALWEG_ADAPT=1"]}}, unnoticed),
         ({"launch": None}, unknown),
         ([], unknown),
     ):

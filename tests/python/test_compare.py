@@ -2,6 +2,7 @@ import itertools
 import json
 import math
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +18,21 @@ from thalweg.report import comparison
 CALLS = 60
 
 
-def traced(seed: int, *, slow: float = 1.0, parent_of_2: int = 0) -> Recording:
-    """Allreduces by a tree of three ranks. What rank 1's edge takes is multiplied by `slow`."""
-    rng = random.Random(seed)
+def traced(
+    seed: int, *, slow: float = 1.0, parent_of_2: int = 0, sizes: Sequence[int] = (8,)
+) -> Recording:
+    """Allreduces by a tree of three ranks. What rank 1's edge takes is multiplied by `slow`. Those
+    of each size take the same times."""
     made = Recording(3)
-    for at in range(CALLS):
-        t = 100_000 * at
+    for number in range(CALLS * len(sizes)):
+        of_size, at = divmod(number, CALLS)
+        if at == 0:
+            rng = random.Random(seed)
+        t = 100_000 * number
         edge = {1: int(1000 * slow * rng.uniform(0.9, 1.1)), 2: int(1000 * rng.uniform(0.9, 1.1))}
         done = t + 20 + 2 * sum(edge.values())
-        call = made.call(Kind.allreduce, {rank: (t, done + 5000 + rank) for rank in range(3)})
+        times = {rank: (t, done + 5000 + rank) for rank in range(3)}
+        call = made.call(Kind.allreduce, times, size=sizes[of_size])
         ready = {1: t + 5, 2: t + 5}
         if parent_of_2 == 1:
             made.message(call, 2, 1, (t + 5, t + 6), (t + 1, t + 5 + edge[2]), how=1)
@@ -110,7 +117,7 @@ def test_too_few_calls_to_tell_are_said_to_be_so(
     assert words.verdict_on(match.whole) == verdict
     sides = [comparison.Side(name, None, made.run()) for name, made in (("A", a), ("B", b))]
     lead = " ".join(comparison.page(*sides).lead)
-    assert ("came too rarely" in lead) == (calls == 4)
+    assert ("came too rarely" in lead) == ("ten or more" in lead) == (calls == 4)
     assert ("100 times slower" in lead) == (calls == 5)
     assert "by more than noise" not in lead
     folders = [str(made.write(tmp_path / name)) for name, made in (("a", a), ("b", b))]
@@ -119,6 +126,48 @@ def test_too_few_calls_to_tell_are_said_to_be_so(
     assert found["calls"][0]["whole"]["noise"] is (None if calls == 4 else False)
     assert main(["compare", *folders]) == 0
     assert verdict in capsys.readouterr().out
+
+
+def of_sizes(calls: Sequence[int], took: int) -> Recording:
+    """So many calls of 1 byte, of 2, and so on."""
+    made = Recording(2)
+    sizes = [size for size, count in enumerate(calls, 1) for _ in range(count)]
+    for at, size in enumerate(sizes):
+        times = dict.fromkeys(range(2), (10**6 * at, 10**6 * at + took + at))
+        made.call(Kind.allreduce, times, size=size, planned=False)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("calls", "tested"),
+    [([5], 1), ([5, 5], 2), ([6] * 2, 2), ([6] * 4, 4), ([6] * 5, 5), ([5, *[1] * 9], 1)],
+)
+def test_chances_hold_among_all_kinds_of_calls_that_may_differ(
+    calls: list[int], tested: int
+) -> None:
+    """Times that don't overlap: the chance is that of two of all orders, times the number of kinds,
+    but for kinds that came too rarely whatever the chance of the others is."""
+    found = compare.compare(of_sizes(calls, 1000).run(), of_sizes(calls, 100_000).run())
+    wholes = {match.size: match.whole for match in found.matches}
+    assert len(wholes) == len(calls)
+    for size, count in enumerate(calls, 1):
+        expected = min(tested * 2 / math.comb(2 * count, count), 1)
+        assert wholes[size].chance == pytest.approx(expected)
+        assert wholes[size].has_enough_calls == (expected < compare.CHANCE)
+
+
+def test_chances_of_stages_and_nodes_hold_among_those_of_all_kinds_of_calls() -> None:
+    def chances(match: compare.Match) -> list[float]:
+        edges = [part.difference.chance for part in match.parts if part.stage == "two_way"]
+        return [match.stages["two_way"].chance, *edges]
+
+    once, twice = (
+        compare.compare(*(traced(seed, slow=seed, sizes=sizes).run() for seed in (1, 2))).matches
+        for sizes in ([8], [8, 16])
+    )
+    assert len(chances(once[0])) == 2
+    for match in twice:
+        assert chances(match) == pytest.approx([2 * each for each in chances(once[0])], abs=0)
 
 
 def test_a_tree_that_changed_during_a_run_is_not_compared_by_its_nodes() -> None:
@@ -136,6 +185,20 @@ def test_communicators_are_matched_by_their_members() -> None:
     found = compare.compare(a.run(), b.run())
     assert [match.calls for match in found.matches] == [(CALLS, CALLS)]
     assert found.only_in == (1, 0)
+
+
+def test_calls_on_communicators_that_come_and_go_are_matched() -> None:
+    """Run A has five communicators of three calls each, run B three of five."""
+    a, b = Recording(2), Recording(2)
+    for made, took, calls in ((a, 1000, 3), (b, 2000, 5)):
+        for at in range(15):
+            times = dict.fromkeys(range(2), (10**6 * at, 10**6 * at + took + at))
+            made.call(Kind.barrier, times, tag=at // calls)
+    found = compare.compare(a.run(), b.run())
+    (match,) = found.matches
+    assert match.calls == (15, 15)
+    assert match.whole.chance < compare.CHANCE
+    assert found.only_in == (0, 0)
 
 
 def test_communicators_with_other_members_are_not_matched() -> None:

@@ -14,9 +14,10 @@ from thalweg import drift, knowledge, paths, sampling, suspicion, weather_file
 from thalweg import network as networks
 from thalweg.caution import USUAL, Caution
 from thalweg.errors import UserError
+from thalweg.forecast import Forecast
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
-from thalweg.weather import Entry
+from thalweg.weather import Entry, Series
 
 NAMES = [f"n{at}" for at in range(4)]
 HOSTS = [Host(name) for name in NAMES]
@@ -77,7 +78,7 @@ def test_a_sure_forecast_is_used_where_nothing_verifies_the_file(
     known = knowledge.network(HOSTS, LAUNCHER, caution)
     said = " ".join(capsys.readouterr().err.split())
     assert "isn't verified; planning for its forecast, which differs: bandwidth of n1's" in said
-    net = networks.read(known.network)
+    net = networks.read(known)
     np.testing.assert_allclose(net.bandwidth[1, [0, 2, 3]], 2e6, rtol=0.02)
     np.testing.assert_allclose(net.bandwidth[[0, 2, 3], 1], 2e6, rtol=0.02)
     assert net.bandwidth[0, 2] == pytest.approx(10e6)
@@ -89,16 +90,16 @@ def test_a_sure_forecast_is_used_where_nothing_verifies_the_file(
 def test_the_copy_stays_as_long_as_the_forecast_fits_it(path: Path) -> None:
     measured(100, slow, 250 * 3600)
     known = knowledge.network(HOSTS, LAUNCHER, OFF)
-    before = known.network.read_bytes()
+    before = known.read_bytes()
     late = time.time() - 249 * 3600
     weather_file.add(NAMES, Entry(late, "sample", {}, {("n1", "n0"): 2.1e6}))
     assert knowledge.network(HOSTS, LAUNCHER, OFF) == known
-    assert known.network.read_bytes() == before
+    assert known.read_bytes() == before
     measured(100, lambda _: 5e6, 125 * 3600)
     assert knowledge.network(HOSTS, LAUNCHER, OFF) == known
-    assert networks.read(known.network).bandwidth[1, 0] == pytest.approx(5e6, rel=0.1)
+    assert networks.read(known).bandwidth[1, 0] == pytest.approx(5e6, rel=0.1)
     measured(100, lambda _: 10e6)
-    assert knowledge.network(HOSTS, LAUNCHER, OFF).network == path
+    assert knowledge.network(HOSTS, LAUNCHER, OFF) == path
 
 
 def test_the_copy_is_made_anew_in_its_place_when_the_file_was(path: Path) -> None:
@@ -107,19 +108,19 @@ def test_the_copy_is_made_anew_in_its_place_when_the_file_was(path: Path) -> Non
     anew = networks.read(path)
     anew.latency *= 2  # which no forecast contradicts
     networks.write(anew, path)
-    os.utime(known.network, (time.time() - 60,) * 2)
+    os.utime(known, (time.time() - 60,) * 2)
     assert knowledge.network(HOSTS, LAUNCHER, OFF) == known
-    assert networks.read(known.network).latency[1, 0] == anew.latency[1, 0]
-    assert {*path.parent.iterdir()} == {path, known.network}
+    assert networks.read(known).latency[1, 0] == anew.latency[1, 0]
+    assert {*path.parent.iterdir()} == {path, known}
 
 
 def test_a_forecast_that_is_not_sure_changes_nothing(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     measured(suspicion.ENOUGH - 1, slow)
-    assert knowledge.network(HOSTS, LAUNCHER, OFF).network == path
+    assert knowledge.network(HOSTS, LAUNCHER, OFF) == path
     measured(192, lambda noise: 6e6 * math.exp(noise.uniform(-1, 1)))
-    assert knowledge.network(HOSTS, LAUNCHER, OFF).network == path
+    assert knowledge.network(HOSTS, LAUNCHER, OFF) == path
     assert "planning for its forecast" not in capsys.readouterr().err
 
 
@@ -132,9 +133,26 @@ def test_forecasts_may_need_a_number_of_values() -> None:
     assert {*drift.known(history, time.time() - 3600, least=2).bandwidth} == set()
 
 
+def test_suspicions_need_forecasts_only_where_the_last_value_is_off(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured(3, slow)
+    forecasts: list[Series] = []
+    forecast = Series.forecast
+
+    def counted(series: Series, at: float) -> Forecast:
+        forecasts.append(series)
+        return forecast(series, at)
+
+    monkeypatch.setattr(Series, "forecast", counted)
+    found = suspicion.suspicious(networks.read(path), weather_file.load(NAMES), USUAL.threshold)
+    assert {*found} == {(a, b) for a in range(4) for b in range(4) if a != b and 1 in (a, b)}
+    assert len(forecasts) == len(found)
+
+
 def test_a_network_that_was_heard_of_lately_is_used_as_it_is(
     path: Path, failing: list[int]
 ) -> None:
     measured(192, lambda _: 10e6, 60 - 3600)
-    assert knowledge.network(HOSTS, LAUNCHER).network == path
+    assert knowledge.network(HOSTS, LAUNCHER) == path
     assert failing == []

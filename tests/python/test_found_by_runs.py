@@ -19,7 +19,6 @@ from test_knowledge import (
 
 from thalweg import kept_network, knowledge, sampling, verification, weather_file
 from thalweg import network as networks
-from thalweg.calibration import Known
 from thalweg.caution import USUAL
 from thalweg.weather import Entry
 
@@ -45,11 +44,11 @@ def test_what_a_run_found_against_a_users_file_is_sampled_once(
     sampler: Sampler,  # noqa: F811
     heard_of: Path,
 ) -> None:
-    assert knowledge.given(heard_of, HOSTS, LAUNCHER, USUAL) == Known(heard_of)
+    assert knowledge.given(heard_of, HOSTS, LAUNCHER, USUAL) == heard_of
     assert sampler.asked == []
     found_by_run(OTHERS)
     for _ in range(3):
-        assert knowledge.given(heard_of, HOSTS, LAUNCHER, USUAL) == Known(heard_of)
+        assert knowledge.given(heard_of, HOSTS, LAUNCHER, USUAL) == heard_of
     (asked,) = sampler.asked
     count = min(len(OTHERS), sampling.TELLING // 2)
     assert set(asked[:count]) <= set(OTHERS)
@@ -63,14 +62,14 @@ def test_what_a_run_found_and_a_sample_confirms_is_not_sampled_again(
     for pair in OTHERS:
         sampler.truth.bandwidth[pair] /= 10
     found_by_run(OTHERS)
-    copy = knowledge.given(heard_of, HOSTS, LAUNCHER, USUAL).network
+    copy = knowledge.given(heard_of, HOSTS, LAUNCHER, USUAL)
     assert copy != heard_of
     pair = sampler.asked[0][0]
     assert pair in OTHERS
     expected = sampler.truth.bandwidth_between(*pair)
     assert networks.read(copy).bandwidth_between(*pair) == pytest.approx(expected, rel=1e-3)
     count = len(sampler.asked)
-    assert knowledge.given(heard_of, HOSTS, LAUNCHER, USUAL).network == copy
+    assert knowledge.given(heard_of, HOSTS, LAUNCHER, USUAL) == copy
     assert len(sampler.asked) == count
 
 
@@ -80,7 +79,7 @@ def test_one_sample_refutes_all_that_a_run_found(sampler: Sampler) -> None:  # n
     path = keep(net)
     found_by_run(ALL)
     for _ in range(3):
-        assert knowledge.network(HOSTS, LAUNCHER) == Known(path)
+        assert knowledge.network(HOSTS, LAUNCHER) == path
     assert [len(asked) for asked in sampler.asked] == [sampling.TELLING]
 
 
@@ -98,5 +97,5 @@ def test_a_kept_network_is_judged_by_what_is_measured_after_its_run(
     assert len(weather_file.load(NAMES).entries) == 2
     assert weather_file.load(NAMES).since(verification.measured_at(found)).entries == []
     sampler.truth = found
-    assert knowledge.given(kept, HOSTS, LAUNCHER, USUAL) == Known(kept)
+    assert knowledge.given(kept, HOSTS, LAUNCHER, USUAL) == kept
     assert len(sampler.asked) == 1

@@ -199,6 +199,14 @@ def test_lines_without_slots_are_found(tmp_path: Path) -> None:
     assert hosts.without_slots(file) == ["b", "e"]
 
 
+def test_hosts_that_are_listed_again_after_others_are_found(tmp_path: Path) -> None:
+    file = tmp_path / "hosts"
+    file.write_text("n[0-1]\nb:2\nb\n\nN0 slots=2 # x\n")
+    assert hosts.scattered(file) == {"n0"}
+    assert hosts.scattered("a,a:2,b,n[0-1]") == set()
+    assert hosts.scattered("a,b,n[0-1],A:2,n1") == {"a", "n1"}
+
+
 def test_hosts_of_a_network_are_known_in_capitals(tmp_path: Path) -> None:
     net = network.even_network(3, 1e-4, 1e8)
     net.hosts = [network.Host(name, 1e8, 1e8) for name in ("Node1", "node2", "node1")]

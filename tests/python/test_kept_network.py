@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from test_changes import CAUSE, CHANGE
 
-from thalweg import inputs, kept_network, weather, weather_file
+from thalweg import inputs, kept_network, knowledge, weather, weather_file
 from thalweg import network as networks
 from thalweg.cli import main
 from thalweg.errors import UserError
@@ -181,6 +181,15 @@ def test_the_cause_of_one_trunk_is_not_that_of_another_between_the_same_hosts() 
                      "to": ["host2", "host3"]}  # fmt: skip
     kept_network.changed_network(net, [CHANGE | {"causes": [cause]}])
     assert [trunk.capacity for trunk in net.trunks] == [2e8 / 8, 2e8]
+
+
+def test_a_network_that_was_measured_quickly_is_kept_as_such(tmp_path: Path) -> None:
+    net = networks.even_network(4, 0.001, 1e8)
+    net.measured_with = f"a probe{knowledge.QUICKLY}"
+    before, after = tmp_path / "before.json", tmp_path / "after.json"
+    networks.write(net, before)
+    assert kept_network.keep_network(before, {"changes": [CHANGE]}, after)
+    assert knowledge.is_quick(networks.read(after))
 
 
 def test_the_network_of_a_scenario_is_kept(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from four_hosts import NAMES, network
 
 from thalweg import host_names, inputs, knowledge, paths, probe, sampling, weather_file
 from thalweg import network as networks
-from thalweg.calibration import Known
 from thalweg.caution import USUAL, Caution, Start, check_threshold
 from thalweg.errors import UserError
 from thalweg.files import locked
@@ -97,7 +96,7 @@ def test_a_network_that_is_fresh_is_used_as_it_is(sampler: Sampler) -> None:
     net.measured_at = now_text()
     path = keep(net)
     before = path.read_bytes()
-    assert knowledge.network(HOSTS, LAUNCHER) == Known(path)
+    assert knowledge.network(HOSTS, LAUNCHER) == path
     assert (sampler.asked, path.read_bytes()) == ([], before)
 
 
@@ -118,7 +117,7 @@ def test_networks_that_no_run_takes_any_more_are_dropped(
     assert not prober and all(path.exists() for path in unused)
     others = [Host(f"{name}x") for name in NAMES]
     sampler.truth.hosts = [networks.Host(host.name, 1e9, 1e9) for host in others]
-    found = knowledge.network(others, LAUNCHER, Caution(start=start)).network
+    found = knowledge.network(others, LAUNCHER, Caution(start=start))
     assert prober and found.is_file() and used.is_file()
     assert not any(path.exists() for path in unused)
 
@@ -215,7 +214,7 @@ def test_one_slow_link_does_not_make_another_network(
     for ago in (50, 40, 30, 20, 10):
         weather_file.add(NAMES, Entry(time.time() - ago, "record", ratio={("c", "d"): 1.2}))
     weather_file.add(NAMES, Entry(time.time(), "record", ratio={("c", "d"): 9.0}))
-    assert knowledge.network(HOSTS, LAUNCHER) == Known(path)
+    assert knowledge.network(HOSTS, LAUNCHER) == path
     assert sampler.asked[0] == [(2, 3)] and prober == []
     assert "bandwidth of c to d: 8 times worse" in " ".join(capsys.readouterr().err.split())
 
@@ -228,7 +227,7 @@ def test_a_sample_that_fails_does_not_stop_a_run(
 
     monkeypatch.setattr(sampling, "sample", fail)
     path = keep(network())
-    assert knowledge.network(HOSTS, LAUNCHER).network == path
+    assert knowledge.network(HOSTS, LAUNCHER) == path
     assert "isn't verified: host a can't be reached" in capsys.readouterr().err
 
 
@@ -257,26 +256,31 @@ def test_instead_of_another_networks_file_the_hosts_own_is_used(
     before = path.read_bytes()
     for _ in range(2):
         known = knowledge.given(path, HOSTS, LAUNCHER, USUAL)
-        assert known == Known(paths.network(NAMES), quick=True)
+        assert known == paths.network(NAMES)
+        assert knowledge.is_quick(networks.read(known))
         said = " ".join(capsys.readouterr().err.split())
         assert "doesn't fit" in said and "`--verify off` takes it as it is" in said
     assert (len(sampler.asked), len(prober)) == (1, 1)
     assert path.read_bytes() == before
-    assert knowledge.given(path, HOSTS, LAUNCHER, Caution(verify="off")) == Known(path)
+    assert knowledge.given(path, HOSTS, LAUNCHER, Caution(verify="off")) == path
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize("measured_with", ["a probe", f"a probe{knowledge.QUICKLY}"])
 def test_of_a_file_that_hardly_differs_a_copy_is_calibrated(
-    sampler: Sampler, prober: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    measured_with: str, sampler: Sampler, prober: list[Path], tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
     net = network()
+    net.measured_with = measured_with
     net.bandwidth[0, 1:] *= 3
     path = given(tmp_path, net)
     before = path.read_bytes()
     known = knowledge.given(path, HOSTS, LAUNCHER, USUAL)
-    assert known.network != path and not known.quick
+    assert known != path
     assert "a's egress: 3 times worse" in capsys.readouterr().err
-    copy = networks.read(known.network)
+    copy = networks.read(known)
+    assert knowledge.is_quick(copy) == knowledge.is_quick(net)
     np.testing.assert_allclose(copy.bandwidth[0, 1:], sampler.truth.bandwidth[0, 1:])
     assert (path.read_bytes(), prober) == (before, [])
     count = len(sampler.asked)
@@ -288,13 +292,13 @@ def test_a_calibrated_copy_stays_as_long_as_it_fits(sampler: Sampler, tmp_path: 
     net = network()
     net.bandwidth[0, 1:] *= 3
     path = given(tmp_path, net)
-    copy = knowledge.given(path, HOSTS, LAUNCHER, USUAL).network
+    copy = knowledge.given(path, HOSTS, LAUNCHER, USUAL)
     made = networks.read(copy)
     made.measured_at = now_text(3600)
     networks.write(made, copy)
     before = copy.read_bytes()
     for verify in ("auto", "always"):
-        assert knowledge.given(path, HOSTS, LAUNCHER, Caution(verify=verify)).network == copy
+        assert knowledge.given(path, HOSTS, LAUNCHER, Caution(verify=verify)) == copy
         assert copy.read_bytes() == before, "plans and races for it are found again"
     sampler.truth.bandwidth[0, 1:] /= 2
     knowledge.given(path, HOSTS, LAUNCHER, Caution(verify="always"))
@@ -310,10 +314,10 @@ def test_of_a_scenario_that_differs_a_copy_is_calibrated_and_used_again(
     monkeypatch.setattr(inputs, "_scenario", lambda name: document if name == "mine" else "")
     monkeypatch.chdir(tmp_path)
     first = knowledge.given(Path("mine"), HOSTS, LAUNCHER, USUAL)
-    assert first.network != Path("mine")
-    before = first.network.read_bytes()
+    assert first != Path("mine")
+    before = first.read_bytes()
     assert knowledge.given(Path("mine"), HOSTS, LAUNCHER, USUAL) == first
-    assert first.network.read_bytes() == before
+    assert first.read_bytes() == before
 
 
 def test_the_copy_of_another_file_of_the_same_name_is_not_used(
@@ -329,7 +333,7 @@ def test_the_copy_of_another_file_of_the_same_name_is_not_used(
     path.unlink()
     path.symlink_to(other)
     second = knowledge.given(path, HOSTS, LAUNCHER, USUAL)
-    assert networks.read(second.network).latency[2, 3] == net.latency[2, 3]
+    assert networks.read(second).latency[2, 3] == net.latency[2, 3]
     assert second != first
 
 
@@ -339,7 +343,7 @@ def test_a_file_of_two_hosts_is_sampled_once_an_hour(sampler: Sampler, tmp_path:
     two.hosts = [networks.Host(name, 10e6, 10e6) for name in NAMES[:2]]
     networks.write(two, path)
     for _ in range(3):
-        assert knowledge.given(path, HOSTS[:2], LAUNCHER, USUAL) == Known(path)
+        assert knowledge.given(path, HOSTS[:2], LAUNCHER, USUAL) == path
     assert len(sampler.asked) == 1
 
 
@@ -347,7 +351,7 @@ def test_a_file_that_fits_is_used_as_it_is(
     sampler: Sampler, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = given(tmp_path, network())
-    assert knowledge.given(path, HOSTS, LAUNCHER, USUAL) == Known(path)
+    assert knowledge.given(path, HOSTS, LAUNCHER, USUAL) == path
     assert capsys.readouterr().err == ""
 
 
@@ -356,17 +360,47 @@ def test_a_file_is_verified_for_hosts_that_are_spelled_otherwise(
 ) -> None:
     path = given(tmp_path, network())
     spelled = [Host(host.name.upper()) for host in HOSTS]
-    assert knowledge.given(path, spelled, LAUNCHER, USUAL) == Known(path)
+    assert knowledge.given(path, spelled, LAUNCHER, USUAL) == path
     assert len(sampler.asked) == 1
 
 
-def test_a_known_network_that_became_another_is_measured_anew(
+def test_a_network_that_was_measured_quickly_is_measured_fully_where_that_is_wanted(
     sampler: Sampler, prober: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    net = network()
+    net.measured_at = now_text()
+    net.measured_with = f"a probe{knowledge.QUICKLY}"
+    path = keep(net)
+    assert knowledge.network(HOSTS, LAUNCHER) == path
+    assert knowledge.is_quick(networks.read(path)) and not prober
+    for _ in range(2):
+        assert knowledge.network(HOSTS, LAUNCHER, Caution(start="full")) == path
+    assert prober == [path]
+    assert not knowledge.is_quick(networks.read(path))
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.count("was measured quickly; the network is measured anew") == 1
+
+
+def test_the_advice_after_a_quick_measurement_can_be_followed(
+    prober: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = knowledge.network(HOSTS, LAUNCHER)
+    assert knowledge.is_quick(networks.read(path))
+    said = " ".join(capsys.readouterr().err.split())
+    assert "`thalweg run --start full` measures the network fully" in said
+    assert knowledge.network(HOSTS, LAUNCHER, Caution(start="full")) == path
+    assert not knowledge.is_quick(networks.read(path))
+
+
+@pytest.mark.parametrize("start", ["quick", "full"])
+def test_a_known_network_that_became_another_is_measured_anew(
+    start: Start, sampler: Sampler, prober: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     net = network()
     wrong_rates(net)
     path = keep(net)
-    assert knowledge.network(HOSTS, LAUNCHER) == Known(path, quick=True)
+    assert knowledge.network(HOSTS, LAUNCHER, Caution(start=start)) == path
+    assert knowledge.is_quick(networks.read(path)) == (start == "quick")
     assert len(prober) == 1
     assert "doesn't fit" in capsys.readouterr().err
     np.testing.assert_allclose(networks.read(path).bandwidth, sampler.truth.bandwidth)
@@ -412,17 +446,19 @@ def rebuilt(prober: list[Path], monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return prober
 
 
+@pytest.mark.parametrize("start", ["quick", "full"])
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 def test_hosts_that_were_replaced_are_measured_anew(
-    flavour: str, rebuilt: list[Path], capsys: pytest.CaptureFixture[str]
+    flavour: str, start: Start, rebuilt: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     keep(network())
     launcher = Launcher(Path("/bin/mpirun"), flavour, "4.1")
     new = paths.network(RENAMED)
-    assert knowledge.network(HOSTS, launcher) == Known(new, quick=True)
+    assert knowledge.network(HOSTS, launcher, Caution(start=start)) == new
+    assert knowledge.is_quick(networks.read(new)) == (start == "quick")
     assert "calls itself rebuilt, not d" in " ".join(capsys.readouterr().err.split())
     assert len(rebuilt) == 1
-    assert knowledge.network(HOSTS, LAUNCHER, Caution(verify="off")).network == new
+    assert knowledge.network(HOSTS, LAUNCHER, Caution(verify="off")) == new
 
 
 def test_a_file_of_hosts_that_were_replaced_is_not_used(
@@ -430,7 +466,7 @@ def test_a_file_of_hosts_that_were_replaced_is_not_used(
 ) -> None:
     path = given(tmp_path, network())
     known = knowledge.given(path, HOSTS, LAUNCHER, USUAL)
-    assert known == Known(paths.network(RENAMED), quick=True)
+    assert known == paths.network(RENAMED)
     said = " ".join(capsys.readouterr().err.split())
     assert "doesn't fit: host d calls itself rebuilt" in said and "`--verify off`" in said
 
@@ -454,9 +490,9 @@ def test_of_a_file_of_very_many_hosts_the_listed_ones_are_verified(
     path = given(tmp_path, net)
     known = knowledge.given(path, HOSTS, LAUNCHER, USUAL)
     assert sampler.asked and all(pair < (4, 4) for pair in sampler.asked[0])
-    assert (known.network == path) == (rate == 10e6)
+    assert (known == path) == (rate == 10e6)
     if rate != 10e6:
-        copy = networks.read(known.network)
+        copy = networks.read(known)
         assert [host.name for host in copy.hosts] == NAMES
         assert copy.bandwidth[0, 1] == 10e6
 
@@ -466,7 +502,7 @@ def test_more_hosts_than_can_be_verified_are_planned_for(
 ) -> None:
     path = given(tmp_path, net := large(8200))
     listed = [Host(host.name) for host in net.hosts]
-    assert knowledge.given(path, listed, LAUNCHER, USUAL) == Known(path)
+    assert knowledge.given(path, listed, LAUNCHER, USUAL) == path
     assert "the network isn't verified" in capsys.readouterr().err
     assert sampler.asked == []
 
@@ -485,14 +521,14 @@ def test_hosts_are_known_by_the_names_that_a_probe_saw(
 
     monkeypatch.setattr(probe, "run", run)
     own = paths.network(NAMES)
-    assert knowledge.network(ALIASES, LAUNCHER).network == own
-    assert knowledge.network(ALIASES[::-1], LAUNCHER).network == own
-    assert knowledge.network(HOSTS, LAUNCHER).network == own
+    assert knowledge.network(ALIASES, LAUNCHER) == own
+    assert knowledge.network(ALIASES[::-1], LAUNCHER) == own
+    assert knowledge.network(HOSTS, LAUNCHER) == own
     assert len(prober) == 1
     # Other names of the same hosts are measured once, and what was known stays.
     before = own.read_bytes()
     others = [Host(f"me@{name}.example.org") for name in NAMES]
-    assert knowledge.network(others, LAUNCHER).network == own
+    assert knowledge.network(others, LAUNCHER) == own
     assert own.read_bytes() == before and len(prober) == 2
     assert list(own.parent.glob("*.json")) == [own]
 
@@ -501,7 +537,7 @@ def test_a_network_kept_for_other_hosts_is_measured_anew(
     prober: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     keep(network()).rename(paths.network([host.name for host in ALIASES]))
-    assert knowledge.network(ALIASES, LAUNCHER).network == paths.network(NAMES)
+    assert knowledge.network(ALIASES, LAUNCHER) == paths.network(NAMES)
     assert len(prober) == 1
     assert "other hosts than those that are listed" in " ".join(capsys.readouterr().err.split())
 
@@ -511,7 +547,7 @@ def test_a_damaged_network_in_the_cache_is_measured_anew(
 ) -> None:
     path = keep(network())
     path.write_text("")
-    assert knowledge.network(HOSTS, LAUNCHER) == Known(path, quick=True)
+    assert knowledge.network(HOSTS, LAUNCHER) == path
     assert len(prober) == 1
     assert "the network is measured anew" in " ".join(capsys.readouterr().err.split())
     assert list(path.parent.glob("*.json")) == [path]
@@ -520,7 +556,7 @@ def test_a_damaged_network_in_the_cache_is_measured_anew(
 def test_of_runs_at_once_one_measures(prober: list[Path]) -> None:
     path = paths.network(NAMES)
     path.parent.mkdir(parents=True)
-    found: list[Known] = []
+    found: list[Path] = []
     waiting = threading.Thread(target=lambda: found.append(knowledge.network(HOSTS, LAUNCHER)))
     with locked(path):
         waiting.start()
@@ -531,7 +567,7 @@ def test_of_runs_at_once_one_measures(prober: list[Path]) -> None:
         net.measured_at = now_text()
         networks.write(net, path)
     waiting.join(30)
-    assert found == [Known(path)]
+    assert found == [path]
     assert not prober
 
 
@@ -550,7 +586,7 @@ def test_samples_reach_hosts_as_the_user_calls_them(
     networks.write(net, file := tmp_path / "net.json")
     listed = [Host(f"me@{name.upper()}") for name in NAMES]
     always = Caution(verify="always")
-    assert knowledge.given(file, listed, LAUNCHER, always).network == file
+    assert knowledge.given(file, listed, LAUNCHER, always) == file
     assert set(asked[0]) <= {host.name for host in listed}
     host_names.remember(["paris"], [NAMES[0]])
     with pytest.raises(UserError, match="that suffices"):
@@ -598,7 +634,7 @@ def test_what_was_found_before_a_file_was_measured_does_not_count(
     weather_file.add(NAMES, Entry(time.time() - 5, "probe", {}, rates(pairs, 0.2)))
     path = tmp_path / "net.json"
     networks.write(net, path)
-    assert knowledge.given(path, HOSTS, LAUNCHER, USUAL) == Known(path)
+    assert knowledge.given(path, HOSTS, LAUNCHER, USUAL) == path
     assert sampler.asked == []
 
 
@@ -609,7 +645,7 @@ def test_what_the_future_has_does_not_count(sampler: Sampler, tmp_path: Path) ->
     net.measured_at = now_text(-86_400)
     path = keep(net)
     for _ in range(2):
-        assert knowledge.network(HOSTS, LAUNCHER) == Known(path)
+        assert knowledge.network(HOSTS, LAUNCHER) == path
     assert len(sampler.asked) == 1
 
 
@@ -627,5 +663,5 @@ def test_a_copy_that_cannot_be_written_does_not_stop_a_run(
         raise UserError("network x can't be written: no space")
 
     monkeypatch.setattr(networks, "write", fail)
-    assert knowledge.given(path, HOSTS, LAUNCHER, USUAL) == Known(path)
+    assert knowledge.given(path, HOSTS, LAUNCHER, USUAL) == path
     assert "no space; planning for" in capsys.readouterr().err

@@ -295,6 +295,21 @@ def test_a_journal_keeps_all_whole_steps_where_there_is_no_space(tmp_path: Path)
     assert third.path.read_text() == whole + json.dumps(STEP) + "\n"
 
 
+def test_a_probe_that_goes_another_path_drops_the_steps_that_it_did_not_go_by(
+    tmp_path: Path,
+) -> None:
+    first = Journal(tmp_path / "net.json", SUBJECT)
+    for number in range(3):
+        first.add(f"old {number}", number)
+    first.close(complete=False)
+    second = Journal(tmp_path / "net.json", SUBJECT)
+    second.resume()
+    for number in (1, 2):
+        second.add(f"new {number}", number)
+    second.close(complete=False)
+    assert second.path.read_text().splitlines()[1:] == ["old 0", "new 1", "new 2"]
+
+
 def test_a_measured_network_that_cannot_be_written_is_not_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -190,6 +190,26 @@ def test_plans_go_into_a_file_together(tmp_path: Path) -> None:
         reduce.save(tmp_path / "no/it")
 
 
+@pytest.mark.parametrize(
+    ("operation", "algorithm"),
+    [
+        (thalweg.Gather(), "flat"),
+        (thalweg.Scatter(), "flat"),
+        (thalweg.Alltoall(), "pairwise"),
+        (thalweg.Barrier(), "dissemination"),
+    ],
+)
+def test_a_plan_serves_calls_whose_sizes_nobody_knows(
+    tmp_path: Path, operation: thalweg.Operation, algorithm: str
+) -> None:
+    plan = thalweg.plan(six_hosts(), operation, algorithm=algorithm)
+    plan.save(tmp_path / "it")
+    (table,) = planner.from_bytes((tmp_path / "it").read_bytes()).tables
+    for size in (0, 1, 10**9):
+        found = table.find(plan.collective.kind, 0, size)
+        assert found is not None and found.skeleton == plan.skeleton
+
+
 def test_the_example_is_short_and_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from test_record import calls, part, write
 from thalweg import races
 from thalweg.cli import main
 from thalweg.collective import Kind
+from thalweg.hosts import MOST_RANKS
+from thalweg.launch_files import LONGEST
 from thalweg.preparation import Preparation
 
 RACE: dict[str, Any] = {
@@ -128,6 +131,24 @@ def test_what_raced_against_changed_plans_is_not_kept(plan: Path) -> None:
         plan, {"races": [RACE], "changes": [drift | {"adopted": 0}, drift | {"ranks": 3}]}, 4
     )
     assert races.recall(plan) == "bcast:0:1048576,allreduce:0:1048576"
+
+
+def test_the_latest_winners_are_kept(plan: Path) -> None:
+    def raced(bands: Iterable[int]) -> dict[str, Any]:
+        return {"races": [RACE | {"band": band} for band in bands]}
+
+    races.keep(plan, raced(range(1, races.MOST_RACED + 1)), 4)
+    races.keep(plan, raced([1, races.MOST_RACED + 1]), 4)
+    kept = [int(each.split(":")[2]) for each in races.recall(plan).split(",")]
+    assert kept == [*range(3, races.MOST_RACED + 1), 1, races.MOST_RACED + 1]
+
+
+def test_what_is_kept_of_races_is_one_argument_of_a_launcher(plan: Path) -> None:
+    longest = max((kind.name for kind in Kind), key=len)
+    shape = SECOND | {"collective": longest, "root": MOST_RANKS - 1}
+    found = [shape | {"band": 2**60 + at} for at in range(2 * races.MOST_RACED)]
+    races.keep(plan, {"races": found}, 4)
+    assert len(races.recall(plan)) < LONGEST
 
 
 def test_second_plans_are_named_and_kept(plan: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from test_run import launcher, plan_beside  # noqa: F401
 
-from thalweg import inputs, paths, programs, record, recording
+from thalweg import inputs, knowledge, paths, programs, record, recording
 from thalweg import network as networks
 from thalweg.cli import main
 from thalweg.errors import UserError
@@ -275,6 +275,27 @@ def test_a_network_and_a_plan_of_the_record_before_stay(recorder: Path, tmp_path
     assert main([*words, "./app"]) == 7
     assert (folder / "network.json").read_text() == "{}"
     assert (folder / "plan.bin").read_bytes() == plan
+
+
+@pytest.mark.parametrize("hosts", ["a:2", "a,b"])
+def test_a_record_does_not_replace_a_network_that_the_run_does_without(
+    recorder: Path, tmp_path: Path, hosts: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """On one host none is needed; where the user's doesn't fit, another one is planned for."""
+    net = networks.even_network(2, 1e-4, 1e8)
+    net.hosts = [networks.Host(name, 1e8, 1e8) for name in ("a", "b")]
+    networks.write(net, copy := tmp_path / "copy.json")
+    folder = tmp_path / "it"
+    folder.mkdir()
+    networks.write(net, network := folder / "network.json")
+    (folder / "run.json").write_text("{}")
+    monkeypatch.setattr(knowledge, "given", lambda *_: copy)
+    words = ["run", "-n", "2", "-H", hosts, "--launcher", str(recorder), "--record", str(folder)]
+    before = network.read_bytes()
+    assert main([*words, "--network", str(folder / "../it/network.json"), "./app"]) == 2
+    assert "would replace the input" in " ".join(capsys.readouterr().err.split())
+    assert network.read_bytes() == before
 
 
 def test_what_was_never_described_says_how_it_ended(launcher: Path, tmp_path: Path) -> None:  # noqa: F811

@@ -66,6 +66,7 @@ def test_of_many_changes_the_first_are_told() -> None:
 def test_races_say_who_won_by_how_much_and_what_was_predicted_wrongly() -> None:
     untried = RACE | {"winner": "plan", "seconds": {"plan": 0.001, "native": 0}, "calls": 1}
     _, table, verdicts = blocks_of({"races": [untried, RACE], "dilation": 2})
+    assert "sizes differ by less than a sixteenth race together" in table["note"]
     names = [column[0] for column in table["columns"]]
     first, second = (dict(zip(names, row, strict=True)) for row in table["rows"])
     assert first == {

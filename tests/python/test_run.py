@@ -14,10 +14,13 @@ import pytest
 
 from thalweg import network as networks
 from thalweg import paths, planner, planning, preparation, races, run_summary, weather, weather_file
+from thalweg.caution import Caution, Start
 from thalweg.cli import main
 from thalweg.commands import run
 from thalweg.errors import UserError
 from thalweg.hosts import Host
+from thalweg.knowledge import QUICKLY
+from thalweg.launcher import Launcher
 from thalweg.planner import PlanFile
 from thalweg.preparation import Request
 from thalweg.printable import duration
@@ -275,6 +278,51 @@ def test_env_refuses_a_hostfile_that_open_mpi_takes_otherwise(
         assert main([*words, "--plan", str(plan_beside(launcher))]) == 2
         said = " ".join(capfd.readouterr().err.split())
         assert "Open MPI gives b as many slots as it has cores; write 'b slots=1'" in said
+
+
+@pytest.mark.parametrize("version", ["4.0", "2021.10"])
+def test_env_refuses_a_host_that_hydra_fills_in_several_places(
+    version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hydra = Launcher(Path("/bin/mpiexec"), "mpich", version)
+    monkeypatch.setattr(preparation, "choose_launcher", lambda *_: hydra)
+    file = tmp_path / "hosts"
+    file.write_text("a\nb:2\nA:2\n")
+    named = [Request(hostfile=file), Request(hosts=str(file)), Request(hosts="a,b:2,A:2")]
+    said = "a is listed again after others; list it once, as 'a:3'"
+    for request in named:
+        with pytest.raises(UserError, match=said):
+            preparation.prepare(replace(request, started_by_user=True))
+
+
+@pytest.mark.usefixtures("own_cache")
+@pytest.mark.parametrize(
+    ("start", "measured_with", "expected"),
+    [
+        ("quick", "a probe", None),
+        ("quick", f"a probe{QUICKLY}", True),
+        ("full", f"a probe{QUICKLY}", False),
+    ],
+)
+def test_plans_for_a_network_that_was_measured_quickly_are_quick(
+    launcher: Path, start: Start, measured_with: str, expected: bool | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    net = networks.even_network(2, 1e-4, 1e8)
+    net.hosts = [networks.Host(name, 1e8, 1e8) for name in ("a", "b")]
+    net.measured_with = measured_with
+    networks.write(net, file := launcher.with_name("net.json"))
+    found: list[bool | None] = []
+
+    def make_plan(*_: object, quick: bool | None = None, **__: object) -> Path:
+        found.append(quick)
+        return plan_beside(launcher)
+
+    monkeypatch.setattr(planning, "make_plan", make_plan)
+    caution = Caution(verify="off", start=start)
+    request = Request(2, "a,b", launcher=str(launcher), network=file, caution=caution)
+    assert preparation.prepare(request).network == file
+    assert found == [expected]
 
 
 def test_several_programs_are_refused(launcher: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,6 @@ from thalweg import (
     run_placement,
     wisdom,
 )
-from thalweg.calibration import Known
 from thalweg.caution import Caution
 from thalweg.cli import main
 from thalweg.collective import Kind
@@ -96,7 +95,7 @@ def test_a_program_shorter_than_the_measurement_runs_natively(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def measured(*_: object) -> Known:
+    def measured(*_: object) -> Path:
         raise UserError("the network is measured, or verified")
 
     monkeypatch.setattr(knowledge, "network", measured)

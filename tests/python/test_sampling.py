@@ -73,3 +73,9 @@ def test_very_many_hosts_are_an_error_that_is_said() -> None:
     net = Network.from_classes(hosts, [0] * len(hosts), np.array([[1e-3]]), np.array([[1e7]]))
     with pytest.raises(UserError, match="8192 hosts"):
         sampling.telling_pairs(net, among={0, 1})
+
+
+@pytest.mark.parametrize("hosts", [3, 4, 7, 12, 17, 32, 212])
+def test_each_turn_has_another_host_until_all_had_theirs(hosts: int) -> None:
+    found = [sampling._others(range(hosts), (0, 1), turn)[0] for turn in range(hosts - 2)]
+    assert sorted(found) == list(range(2, hosts))

@@ -1,7 +1,8 @@
 """What differs between two runs, and whether it is more than noise."""
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -14,8 +15,9 @@ from thalweg.analysis.tables import Run
 
 Floats = NDArray[np.float64]
 
-MATCH = ["kind", "size", "ranks", "root", "communicator"]
-"""Calls that are equal in these are the same in both runs, whatever plan they had."""
+MATCH = ["kind", "size", "ranks", "root", "group"]
+"""Calls that are equal in these, and whose groups have the same members, are the same in both runs,
+whatever plan they had."""
 BLOCKS = 20
 """Calls are compared by the medians of this many stretches of time, since neighbours resemble each
 other: as many samples as calls would make every drift look certain."""
@@ -31,9 +33,15 @@ class Difference:
     a_ns: float
     b_ns: float
     chance: float
-    """The probability that times of one distribution differ that much: Mann and Whitney's test."""
-    has_enough_calls: bool = True
-    """Whether there are so many that times without any overlap would be no noise."""
+    """The probability that times of one distribution differ that much: Mann and Whitney's test. In
+    a comparison: that this happens anywhere among all that are compared, at most."""
+    least_chance: float = 0.0
+    """What it would be for times without any overlap."""
+
+    @property
+    def has_enough_calls(self) -> bool:
+        """Whether times without any overlap would be no noise."""
+        return self.least_chance < CHANCE
 
     @property
     def ratio(self) -> float:
@@ -79,14 +87,14 @@ class Comparison:
 
 def compare(a: Run, b: Run) -> Comparison:
     """Compares the calls of two runs of one program, the costliest first."""
-    runs = _numbered_alike([a, b])
-    tables = [_by_key(_durations(run)) for run in runs]
-    trees = [_by_key(_node_times(run)) for run in runs]
+    runs = [(run, _members(run)) for run in (a, b)]
+    tables = [_by_key(_durations(run), members) for run, members in runs]
+    trees = [_by_key(_node_times(run), members) for run, members in runs]
     none = pl.DataFrame()
-    found = [
+    found = _among_all([
         _match(*(table[key] for table in tables), *(tree.get(key, none) for tree in trees))
         for key in sorted(tables[0].keys() & tables[1].keys(), key=str)
-    ]
+    ])  # fmt: skip
     found.sort(key=lambda match: -match.whole.a_ns * match.calls[0])
     only_a, only_b = (
         sum(len(calls) for key, calls in own.items() if key not in other)
@@ -95,26 +103,49 @@ def compare(a: Run, b: Run) -> Comparison:
     return Comparison(tuple(found), (only_a, only_b))
 
 
-def _numbered_alike(runs: Sequence[Run]) -> list[Run]:
-    """Returns the runs with the same numbers for communicators that have the same members, and
-    among several such ones were set up as the first, second, and so on."""
-    named = [
-        run.members().group_by("communicator", maintain_order=True)
-        .agg(pl.col("rank").cast(pl.String).str.join(",").alias("members"))
-        .with_columns(pl.int_range(pl.len()).over("members").alias("which"))
-        for run in runs
-    ]  # fmt: skip
-    name = ["members", "which"]
-    numbers = pl.concat(named).select(name).unique(maintain_order=True).with_row_index("number")
+def _among_all(matches: Sequence[Match]) -> list[Match]:
+    """Returns the matches with chances that hold among all that are compared, and of their parts
+    those that differ by more than noise, the largest difference first."""
+    wholes = _corrected([match.whole for match in matches])
+    of_stages = iter(_corrected([each for match in matches for each in match.stages.values()]))
+    of_parts = iter(_corrected([part.difference for match in matches for part in match.parts]))
+
+    def changed(parts: Sequence[Part]) -> tuple[Part, ...]:
+        known = [replace(part, difference=next(of_parts)) for part in parts]
+        beyond = [part for part in known if part.difference.chance < CHANCE]
+        beyond.sort(key=lambda part: -abs(part.difference.b_ns - part.difference.a_ns))
+        return tuple(beyond)
+
     return [
-        replace(run, calls=_renumbered(run.calls, own.join(numbers, on=name)))
-        for run, own in zip(runs, named, strict=True)
+        replace(
+            match,
+            whole=whole,
+            stages={stage: next(of_stages) for stage in match.stages},
+            parts=changed(match.parts),
+        )
+        for match, whole in zip(matches, wholes, strict=True)
     ]
 
 
-def _renumbered(calls: pl.DataFrame, numbers: pl.DataFrame) -> pl.DataFrame:
-    number = pl.col("communicator").replace_strict(numbers["communicator"], numbers["number"])
-    return calls.with_columns(number.cast(pl.Int64).alias("communicator"))
+def _corrected(found: Sequence[Difference]) -> list[Difference]:
+    """Returns differences with their chances times the number of those that have enough calls, at
+    most 1: some of many differences look unlikely by chance.
+
+    The larger the number, the fewer have enough calls: it is the least one that they don't exceed.
+    Source: Tarone, A Modified Bonferroni Method for Discrete Data, 1990.
+    """
+    least = sorted(each.least_chance for each in found)
+    count = next(
+        count for count in range(1, len(least) + 2) if bisect_left(least, CHANCE / count) <= count
+    )
+    return [
+        replace(
+            each,
+            chance=min(count * each.chance, 1.0),
+            least_chance=min(count * each.least_chance, 1.0),
+        )
+        for each in found
+    ]
 
 
 def chance(a: Floats, b: Floats) -> float:
@@ -155,16 +186,28 @@ def difference(a: Floats, b: Floats) -> Difference:
     middle = [float(np.median(times)) if len(times) else 0.0 for times in (a, b)]
     own, other = blocks(a), blocks(b)
     # In two of all orders of the samples, those of one run come before all of the other's.
-    enough = 2 / math.comb(len(own) + len(other), len(own)) < CHANCE
-    return Difference(middle[0], middle[1], chance(own, other), enough)
+    least = min(2 / math.comb(len(own) + len(other), len(own)), 1.0)
+    return Difference(middle[0], middle[1], chance(own, other), least)
 
 
 def _durations(run: Run) -> pl.DataFrame:
     return outliers.durations(run).sort("call")
 
 
-def _by_key(table: pl.DataFrame) -> dict[tuple[object, ...], pl.DataFrame]:
-    return table.partition_by(MATCH, as_dict=True)
+def _members(run: Run) -> dict[int, str]:
+    """Returns by number of a group its members, in their order, as text."""
+    members = run.calls.unique(["group", "rank"]).sort("group", "member")
+    text = pl.col("rank").cast(pl.String).str.join(",")
+    return dict(members.group_by("group").agg(text).iter_rows())
+
+
+def _by_key(
+    table: pl.DataFrame, members: Mapping[int, str]
+) -> dict[tuple[object, ...], pl.DataFrame]:
+    """Returns the parts of a table by MATCH, with members instead of the numbers of their groups,
+    which another run doesn't have."""
+    parts = table.partition_by(MATCH, as_dict=True)
+    return {(*key[:-1], members[key[-1]]): part for key, part in parts.items()}
 
 
 def _node_times(run: Run) -> pl.DataFrame:
@@ -251,17 +294,14 @@ def _means_by_stage(table: pl.DataFrame) -> dict[str, Floats]:
 
 
 def _parts(a: pl.DataFrame, b: pl.DataFrame) -> list[Part]:
+    """Returns all parts that both have."""
     groups = [dict(table.group_by("node", "stage", maintain_order=True)) for table in (a, b)]
-    shared = [key for key in groups[0] if key in groups[1]]
     found = []
-    for key in shared:
+    for key in [key for key in groups[0] if key in groups[1]]:
         own = [group[key] for group in groups]
         changed = difference(own[0]["time"].to_numpy(), own[1]["time"].to_numpy())
-        # Some of many comparisons look unlikely by chance.
-        if changed.chance * len(shared) >= CHANCE:
-            continue
         stage = str(key[1])
         column = "parent" if stage == "two_way" else "below"
         same = own[0][column][0] == own[1][column][0]
         found.append(Part(int(key[0]), stage, changed, not same))
-    return sorted(found, key=lambda part: -abs(part.difference.b_ns - part.difference.a_ns))
+    return found

@@ -25,11 +25,12 @@ class Run:
     """A row for each rank of each collective call, by `call` and `rank`:
 
     call: number of the collective call, in the order in which they began;
-    rank: of the world; communicator: a number, whose members() are known; kind, planned,
-    algorithm, reason: names, reason is "" if it was planned; root: of the world, -1 where there is
-    none; ranks: how many take part; member: the rank's number in the communicator; size: bytes;
-    enter, exit: nanoseconds; off_core: nanoseconds for which the system had put the rank aside;
-    nonblocking: whether the program may have done other things between enter and exit.
+    rank: of the world; communicator: a number, whose members() are known; group: the least number
+    of a communicator with the same members in the same order; kind, planned, algorithm, reason:
+    names, reason is "" if it was planned; root: of the world, -1 where there is none; ranks: how
+    many take part; member: the rank's number in the communicator; size: bytes; enter, exit:
+    nanoseconds; off_core: nanoseconds for which the system had put the rank aside; nonblocking:
+    whether the program may have done other things between enter and exit.
     """
     messages: pl.DataFrame
     """A row for each message of a planned call, both its ends together.
@@ -62,9 +63,7 @@ class Run:
     def shapes(self) -> pl.DataFrame:
         """Returns each call's number with what calls have in common that ought to be alike."""
         return self.calls.group_by("call", maintain_order=True).agg(
-            pl.col(
-                "communicator", "kind", "planned", "algorithm", "reason", "root", "ranks"
-            ).first(),
+            pl.col("group", "kind", "planned", "algorithm", "reason", "root", "ranks").first(),
             pl.col("size").max(),
             pl.col("enter").max().alias("last_enter"),
             pl.col("enter").min().alias("begin"),
@@ -85,8 +84,11 @@ class Run:
         return members.unique(["communicator", "rank"], keep="first").sort("communicator", "member")
 
 
-SHAPE = ["communicator", "kind", "planned", "algorithm", "root", "ranks", "size"]
-"""Calls that are equal in these are compared with each other."""
+SHAPE = ["group", "kind", "planned", "algorithm", "root", "ranks", "size"]
+"""Calls that are equal in these are compared with each other.
+
+Their communicators may differ: a program may make one for every few calls.
+"""
 
 
 @dataclass(frozen=True)
@@ -264,7 +266,7 @@ def _calls(recorded: Sequence[RankEvents], names: Names) -> tuple[pl.DataFrame, 
 
 
 def _communicators(calls: pl.DataFrame) -> pl.DataFrame:
-    """Returns tag, leader, and the communicator's number, by tag.
+    """Returns tag, leader, and the numbers of the communicator, by tag, and of its group.
 
     Before it is set up, a communicator has no tag of its own. What has the same members then counts
     to the first of them that was set up.
@@ -276,11 +278,12 @@ def _communicators(calls: pl.DataFrame) -> pl.DataFrame:
     is_set_up = pl.col("tag") >= 0
     first = pl.when(is_set_up).then("tag").min().over("members")
     own = pl.when(is_set_up).then("tag").otherwise(first)
-    return found.select(
-        "tag", "leader",
+    numbered = found.with_columns(
         pl.struct(own.is_null(), own.fill_null(pl.col("tag")).alias("own"), "members")
-        .rank("dense").cast(pl.Int64).sub(1).alias("communicator"),
+        .rank("dense").cast(pl.Int64).sub(1).alias("communicator")
     )  # fmt: skip
+    least = pl.col("communicator").min().over("members")
+    return numbered.select("tag", "leader", "communicator", least.alias("group"))
 
 
 def _named(column: str, names: Sequence[str]) -> pl.Expr:
@@ -313,6 +316,7 @@ CALL_COLUMNS = [
     "call",
     "rank",
     "communicator",
+    "group",
     "kind",
     "planned",
     "algorithm",
@@ -337,10 +341,10 @@ _CALL_SCHEMA = {
 
 
 _CALLS = {
-    "call": pl.Int64, "rank": pl.Int32, "communicator": pl.Int64, "kind": pl.String,
-    "planned": pl.Boolean, "algorithm": pl.String, "reason": pl.String, "root": pl.Int64,
-    "ranks": pl.Int32, "member": pl.Int64, "size": pl.Int64, "enter": pl.Int64, "exit": pl.Int64,
-    "off_core": pl.Int64, "nonblocking": pl.Boolean, "number": pl.UInt32,
+    "call": pl.Int64, "rank": pl.Int32, "communicator": pl.Int64, "group": pl.Int64,
+    "kind": pl.String, "planned": pl.Boolean, "algorithm": pl.String, "reason": pl.String,
+    "root": pl.Int64, "ranks": pl.Int32, "member": pl.Int64, "size": pl.Int64, "enter": pl.Int64,
+    "exit": pl.Int64, "off_core": pl.Int64, "nonblocking": pl.Boolean, "number": pl.UInt32,
 }  # fmt: skip
 
 

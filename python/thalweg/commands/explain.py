@@ -164,8 +164,9 @@ def _why_unchanged(folder: Path, summary: Mapping[str, Any], is_asked: bool) -> 
         return f"everything was native ({reason})"
     unnoticed = f"no change of the network was noticed{' in such calls' if is_asked else ''}"
     words = _launch_command(folder)
-    # Open MPI has name and value in one word, MPICH in two.
-    if changes.of(summary) or any(word.split("=")[0] == "THALWEG_ADAPT" for word in words):
+    # Open MPI has name and value in one word, or many of them with semicolons; MPICH in two.
+    settings = [setting for word in words for setting in word.split(";")]
+    if changes.of(summary) or any(each.split("=")[0] == "THALWEG_ADAPT" for each in settings):
         return unnoticed
     if words:
         return "plans follow the network only with --adapt on"

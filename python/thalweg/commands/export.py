@@ -9,6 +9,7 @@ import typer
 from thalweg import console, export, inputs, optional
 from thalweg.errors import UserError
 from thalweg.files import check_output, check_output_folder, is_file, write_file
+from thalweg.hosts import file_of
 from thalweg.options import Hosts, Json, RunNetwork, refuse
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _write_run(
         Format.parquet: tables.write_parquet,
     }[format_name]
     if format_name is Format.perfetto:
-        check_output(output, f"export {output}", inputs=[network])
+        check_output(output, f"export {output}", inputs=[network, file_of(hosts or "")])
     else:
         check_output_folder(output, f"export {output}")
     write(runs.read(folder, network, hosts, nonblocking=True), output)

@@ -26,7 +26,7 @@ from thalweg import (
 )
 from thalweg import hosts as host_lists
 from thalweg.errors import UserError
-from thalweg.files import check_output, write_file
+from thalweg.files import check_output, is_same, write_file
 from thalweg.hosts import Host
 from thalweg.matrices import Program
 from thalweg.network import Network
@@ -133,6 +133,12 @@ def command(
             f"--native {short(native)}: must be mpich or openmpi, or a release of one, such as "
             "openmpi-4.1"
         )
+    if write:
+        output = output or Path(f"placement.{write}")
+        beside = launch_files.beside(output)  # where the launcher needs a list of hosts, too
+        for each in read:
+            if each and is_same(beside, each):
+                raise UserError(f"hosts {beside}: would replace the input {each}; name another -o")
     if output:
         if output.suffix in (".svg", ".png"):
             raise UserError(f"{output}: -o writes the host of each rank; --picture draws")
@@ -179,11 +185,8 @@ def command(
     launch, hosts_file = None, None
     listed_as = {host: listed[at].name for at, host in enumerate(host_order)}
     names = [listed_as[host] for host in placed.found.placement]
-    if write:
-        order = launch_files.order(
-            write, listed, names, (output or Path(f"placement.{write}")).absolute(),
-            placed.cores,
-        )  # fmt: skip
+    if write and output:
+        order = launch_files.order(write, listed, names, output.absolute(), placed.cores)
         order.write()
         output, hosts_file = order.file, order.hosts_file
         launch = launch_files.command_line(write, order, len(names))

@@ -11,6 +11,7 @@ from thalweg.analysis import findings
 from thalweg.analysis.tables import Run
 from thalweg.errors import UserError
 from thalweg.files import check_output, is_file, is_folder, parse_json, read_text, write_file
+from thalweg.hosts import file_of
 from thalweg.options import Hosts, Json, Library, Ranks, RunNetwork
 from thalweg.question import Question
 from thalweg.report import comparison, network_parts, run_page
@@ -48,7 +49,8 @@ def command(
 
     Example: [bold]thalweg report trace -o report.html[/bold]
     """
-    check_output(output, f"report {output}", inputs=[*subjects, network, results])
+    read = [*subjects, network, results, file_of(hosts or "")]
+    check_output(output, f"report {output}", inputs=read)
     folders = [is_folder(path) for path in subjects]
     for path, folder in zip(subjects, folders, strict=True):
         if len(subjects) > 1 and not folder and not is_file(path):

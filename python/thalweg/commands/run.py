@@ -20,7 +20,7 @@ from thalweg import console, run_summary
 from thalweg.caution import Caution, check_threshold
 from thalweg.errors import UserError
 from thalweg.files import make_output_folder, temporary_folder, write_error
-from thalweg.hosts import is_this_machine
+from thalweg.hosts import file_of, is_this_machine
 from thalweg.launcher import start_error
 from thalweg.options import (
     Adapt,
@@ -95,6 +95,8 @@ def command(
     """
     if watch and no_record:
         raise UserError("--watch reads the run record: leave out --no-record")
+    topology = Path(bind) if bind and bind.endswith(".xml") else None
+    read = [hostfile, file_of(hosts or ""), matrix, topology]
     if adapt == "on" or keep_network:
         from thalweg import kept_network
 
@@ -105,9 +107,14 @@ def command(
             recorded=trace is not None or not no_record,
             network=network,
             has_plan=plan is not None,
+            read=[*read, plan],
         )
     _check_events(events)
-    wanted = _wanted_folder(record, no_record, None if trace else events)
+    wanted = _wanted_folder(record, no_record, None if trace else events, read)
+    if trace:
+        from thalweg.recording import check_trace
+
+        check_trace(trace, read)
     if ":" in program:
         raise UserError(
             "a run has one program: ':' joins several; start them by mpirun with what `thalweg "
@@ -122,6 +129,10 @@ def command(
     prepared = prepare(request, program)
     if trace:
         make_output_folder(trace, f"trace folder {trace}", run_summary.FILE)
+    if wanted and network != prepared.network:  # else the record has a copy of the user's file
+        from thalweg.recording import check_record
+
+        check_record(wanted, [network])
     always = events is not None or watch
     recording = None if no_record else begin_recording(wanted, prepared, program, always=always)
     if trace and not prepared.is_off:
@@ -306,8 +317,11 @@ def _check_events(events: str | None) -> None:
         raise UserError(f"--events {events}: a rank needs room for events; leave it out for 4MiB")
 
 
-def _wanted_folder(record: Path | None, no_record: bool, events: str | None) -> Path | None:
-    """Checks the options of recording. Raises UserError for those that contradict each other."""
+def _wanted_folder(
+    record: Path | None, no_record: bool, events: str | None, read: Sequence[Path | None]
+) -> Path | None:
+    """Checks the options of recording. Raises UserError for those that contradict each other, and
+    for a folder that has what is `read`."""
     if no_record and (record or events):
         raise UserError(
             "--no-record is given, and --record or, without --trace, --events; leave out one"
@@ -316,7 +330,7 @@ def _wanted_folder(record: Path | None, no_record: bool, events: str | None) -> 
         return None
     from thalweg import recording
 
-    return recording.named(record)
+    return recording.named(record, read)
 
 
 def begin_recording(

@@ -13,6 +13,7 @@ from thalweg import console, runs, trees, tuning, units
 from thalweg.collective import is_rooted
 from thalweg.errors import UserError
 from thalweg.files import check_output
+from thalweg.hosts import file_of
 from thalweg.options import Hosts, Json, RunFolder, RunNetwork
 from thalweg.printable import plural
 from thalweg.tuning import Advice
@@ -53,7 +54,7 @@ def command(
     Example: [bold]thalweg tune trace --network net.json[/bold]
     """
     if output:
-        check_output(output, f"tree file {output}", inputs=[run, network])
+        check_output(output, f"tree file {output}", inputs=[run, network, file_of(hosts or "")])
     seconds = units.parse_time(budget)
     if output and any(letter in str(output) for letter in ";,"):
         raise UserError(f"{output}: THALWEG_FORCE takes no file with ';' or ',' in its name")

@@ -82,7 +82,7 @@ def _lead(found: Comparison) -> list[str]:
     if rare := len(found.matches) - len(known):
         words.append(
             f"{plural(rare, 'kind')} of calls came too rarely to tell a difference from noise: "
-            "let each run have five or more of a kind."
+            "let each run have ten or more of a kind."
         )
     elsewhere = sum(not part.reconfigured for match in found.matches for part in match.parts)
     if changed and elsewhere:
@@ -153,8 +153,8 @@ def _calls(found: Comparison) -> Section:
             for match in found.matches
         ],
         note="Medians from the last entry to the last exit. Noise: such a difference comes about "
-        "by chance "
-        f"in more than {CHANCE:.0%} of the cases (Mann and Whitney's test). "
+        f"by chance in more than {CHANCE:.0%} of the cases among so many kinds of calls (Mann and "
+        "Whitney's test). "
         f"Only in A: {found.only_in[0]} calls; only in B: {found.only_in[1]}.",
     )
     return Section("Calls", [table])

@@ -105,9 +105,10 @@ def _races(raced: Sequence[Race], dilation: float) -> Block:
             ("lost to racing", "time"),
         ],
         [_row(race, dilation) for race in ordered],
-        note="Calls of up to twice the size race together. Times are those of a call, as the ranks "
-        "last agreed on them; faster by is what the last verdict compared; lost is what calls of "
-        "slower ones cost. Predicted wrongly is what took more than 20 % longer or shorter.",
+        note="Calls whose sizes differ by less than a sixteenth race together. Times are those of "
+        "a call, as the ranks last agreed on them; faster by is what the last verdict compared; "
+        "lost is what calls of slower ones cost. Predicted wrongly is what took more than 20 % "
+        "longer or shorter.",
     )
 
 

@@ -22,11 +22,17 @@ using collective::no_rank;
 using network::HostId;
 using Site = SiteGraph::Site;
 
+/// Returns the directions in which a tree of the collective carries data.
+DataFlow directions_of(collective::Kind kind) {
+  if (!flows_up(kind)) return DataFlow::spread;
+  return flows_down(kind) ? DataFlow::both : DataFlow::collect;
+}
+
 class LookAheadGrowth {
 public:
   LookAheadGrowth(const Problem& problem, Rank root)
       : parents(problem.placement.size(), no_rank), order({root}),
-        _graph(site_graph(problem, flow_of(problem.collective.kind))),
+        _graph(site_graph(problem, directions_of(problem.collective.kind))),
         _bytes(static_cast<double>(problem.collective.size)), _host_of(parents.size()),
         _send(std::max(1e-6, problem.cost.send.value())), _receive(problem.cost.receive.value()),
         _waiting(_graph.sites.size()), _reached(_graph.sites.size(), 0) {

@@ -3,6 +3,7 @@
 /// links. A node first serves the children with the longest path below them.
 /// Source: Dijkstra: A Note on Two Problems in Connexion with Graphs.
 #include "algorithms/quick.hpp"
+#include "algorithms/trees/latency_weight.hpp"
 #include "algorithms/trees/tree.hpp"
 #include "units/index.hpp"
 
@@ -13,15 +14,13 @@
 namespace thalweg::algorithms {
 namespace {
 
-using collective::Kind;
 using collective::no_rank;
-using network::HostId;
 
 /// Dijkstra's algorithm over ranks: O(ranks²).
 class Paths {
 public:
   Paths(const Problem& problem, Rank root)
-      : parents(problem.placement.size(), no_rank), _problem(problem),
+      : parents(problem.placement.size(), no_rank), _latency(latency_weight(problem)),
         _distance(parents.size(), std::numeric_limits<double>::infinity()),
         _links(parents.size(), 0) {
     std::vector<char> joined(parents.size(), 0);
@@ -66,7 +65,7 @@ private:
                                                       : _links[index(a)] < _links[index(b)];
   }
   void offer(Rank via, Rank rank) {
-    const double distance = _distance[index(via)] + latency(via, rank);
+    const double distance = _distance[index(via)] + _latency(via, rank);
     const std::int32_t links = _links[index(via)] + 1;
     if (distance > _distance[index(rank)] ||
         (distance == _distance[index(rank)] && links >= _links[index(rank)]))
@@ -75,15 +74,8 @@ private:
     _links[index(rank)] = links;
     parents[index(rank)] = via;
   }
-  [[nodiscard]] double latency(Rank from, Rank to) const {
-    const HostId a = _problem.placement[index(from)], b = _problem.placement[index(to)];
-    const Network& network = _problem.network;
-    if (_problem.collective.kind == Kind::bcast) return network.latency(a, b).value();
-    if (_problem.collective.kind == Kind::reduce) return network.latency(b, a).value();
-    return std::max(network.latency(a, b), network.latency(b, a)).value();
-  }
 
-  const Problem& _problem;
+  optimization::LinkWeight _latency;
   std::vector<double> _distance;
   std::vector<std::int32_t> _links;
   std::vector<Rank> _reached; ///< nearest first

@@ -168,14 +168,14 @@ Chooser::KeptDecision Chooser::expand(const Shape& shape, const algorithms::Skel
                                       std::shared_ptr<const Program> program) {
   const algorithms::Algorithm& algorithm = algorithms::find(skeleton.algorithm);
   const Pipeline pipeline = skeleton.pipeline(shape.size);
+  const auto ranks = static_cast<Rank>(_placement.size());
+  const collective::Collective collective{.kind = shape.kind, .ranks = ranks, .root = shape.root};
+  if (!shape.sizes_are_known && !algorithms::sends_directly(collective, skeleton))
+    return {nullptr, Reason::unknown_sizes};
   if (program == nullptr) {
-    const auto ranks = static_cast<Rank>(_placement.size());
-    const collective::Collective collective{.kind = shape.kind, .ranks = ranks, .root = shape.root};
     // An incomplete plan is found here, not in the middle of a call.
     const ChunkId parts =
         Layout(0, 1, skeleton.chunks, skeleton.weights, collective.blocks()).parts();
-    if (!shape.sizes_are_known && !algorithms::sends_directly(collective, skeleton))
-      return {nullptr, Reason::unknown_sizes};
     program = std::make_shared<const Program>(algorithms::emit(shape.kind, skeleton, _rank), _rank,
                                               pipeline.period, parts);
     _transfers += program->transfers().size();

@@ -70,11 +70,11 @@ void Helper::run() {
 /// are any.
 bool Helper::take_new(std::int64_t pause_ns) {
   std::unique_lock lock(_mutex);
-  const auto is_wanted = [this] { return _ending || !_new.empty(); };
+  const auto has_more = [this] { return !_new.empty(); };
   if (_lanes.empty())
-    _changed.wait(lock, is_wanted);
+    _changed.wait(lock, [&] { return _ending || has_more(); });
   else if (pause_ns > 0)
-    _changed.wait_for(lock, std::chrono::nanoseconds(pause_ns), is_wanted);
+    _changed.wait_for(lock, std::chrono::nanoseconds(pause_ns), has_more);
   for (auto& [lane, operation] : _new)
     _lanes[lane].push_back(std::move(operation));
   _new.clear();

@@ -140,10 +140,11 @@ bool resolve(Arguments& it, Rank rank) {
   }
   it.save = in_place && (kind == Kind::alltoall || kind == Kind::reduce_scatter);
   // A rank without data may give one buffer for both, which the others can't know. So may one whose
-  // types differ: what they have at the same address needn't overlap.
+  // types differ: what they have at the same address needn't overlap. An exscan, whose first rank
+  // may do it, is then executed in place on all.
   const bool overwrites =
-      !in_place && !it.uneven && receive.count > 0 && send.side.buffer != nullptr &&
-      send.side.buffer == receive.side.buffer &&
+      !in_place && !it.uneven && receive.count > 0 && kind != Kind::exscan &&
+      send.side.buffer != nullptr && send.side.buffer == receive.side.buffer &&
       (it.combines || (kind == Kind::alltoall && send.side.type == receive.side.type));
   return !overwrites && inspect_side(send, &receive);
 }

@@ -5,8 +5,6 @@
 #include "runtime/observe/core_time.hpp"
 #include "runtime/setup/runtime.hpp"
 
-#include <exception>
-#include <new>
 #include <optional>
 #include <vector>
 
@@ -45,21 +43,6 @@ private:
   observe::Counted _what;
   observe::CoreTime _begin; ///< of the thread that called
 };
-
-/// Calls `body` and returns MPI_SUCCESS, or the code of its error.
-template <class Body>
-int code_of(const Body& body) {
-  try {
-    body();
-    return MPI_SUCCESS;
-  } catch (const MpiError& error) {
-    return error.code;
-  } catch (const std::bad_alloc&) {
-    return MPI_ERR_NO_MEM;
-  } catch (const std::exception&) { // a length beyond any memory
-    return MPI_ERR_OTHER;
-  }
-}
 
 /// Does the same as code_of(), and passes errors to the error handler of the program's
 /// communicator.

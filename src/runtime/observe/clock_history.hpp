@@ -10,19 +10,19 @@
 
 namespace thalweg::runtime::observe {
 
-/// What all ranks' clocks lacked of rank 0's, each time that they were compared. Rank 0 alone keeps
-/// all readings, for the run record; the others, which may be thousands, keep their own.
+/// What all hosts' clocks lacked of rank 0's, each time that they were compared. Rank 0 alone keeps
+/// all readings, for the run record; the others, which may be thousands, keep that of their host.
 class ClockHistory {
 public:
   /// The most comparisons that are kept.
   static constexpr std::size_t most = 32;
 
-  /// Adds a comparison. @param readings by rank, @param rank this one
-  void add(std::vector<ClockReading> readings, std::size_t rank) {
+  /// Adds a comparison. @param readings by host, @param host this rank's
+  void add(std::vector<ClockReading> readings, std::size_t host, bool is_rank_0) {
     _largest_error_ns = std::ranges::max(readings, {}, &ClockReading::error_ns).error_ns;
-    _latest = readings[rank];
+    _latest = readings[host];
     if (_size++ == 0) _first = _latest;
-    if (rank == 0) _all.push_back(std::move(readings));
+    if (is_rank_0) _all.push_back(std::move(readings));
   }
   /// Forgets every second comparison where there are as many as are kept. Returns whether it did:
   /// the same on all ranks.
@@ -36,12 +36,12 @@ public:
 
   /// Returns the number of comparisons that are kept.
   [[nodiscard]] std::size_t size() const { return _size; }
-  /// Returns this rank's readings. Requires that there was a comparison.
+  /// Returns the readings of this rank's host. Requires that there was a comparison.
   [[nodiscard]] const ClockReading& first() const { return _first; }
   [[nodiscard]] const ClockReading& latest() const { return _latest; }
-  /// Returns the largest error of all ranks in the latest comparison.
+  /// Returns the largest error of all hosts in the latest comparison.
   [[nodiscard]] std::int64_t largest_error_ns() const { return _largest_error_ns; }
-  /// Returns what is kept of all ranks, by comparison and rank; nothing on ranks other than 0.
+  /// Returns what is kept of all hosts, by comparison and host; nothing on ranks other than 0.
   [[nodiscard]] const std::vector<std::vector<ClockReading>>& all() const { return _all; }
 
 private:

@@ -127,10 +127,7 @@ std::vector<ClockReading> compare_clocks(const std::vector<std::int32_t>& hosts,
     ask_and_tell(comm, tag);
   native.Bcast(readings.data(), static_cast<int>(readings.size() * sizeof readings[0]), native.byte,
                0, comm);
-  std::vector<ClockReading> result;
-  for (const std::int32_t host : hosts)
-    result.push_back(readings[index(host)]);
-  return result;
+  return readings;
 }
 
 } // namespace thalweg::runtime

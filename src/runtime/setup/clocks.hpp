@@ -10,7 +10,7 @@ namespace thalweg::runtime {
 
 /// Compares the clocks of all hosts with rank 0's: the first rank of each host exchanges short
 /// messages with rank 0 once that has invited it to, and rank 0 broadcasts the readings. Returns
-/// the reading of each rank's host. Collective over `comm`; takes an invitation, seven round trips,
+/// each host's. Collective over `comm`; takes an invitation, seven round trips,
 /// or one if it is longer than 3 ms, a last message and a broadcast.
 /// @param hosts number of each rank's host, in the order of appearance from 0, @param tag that no
 /// other message has

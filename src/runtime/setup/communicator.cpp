@@ -133,7 +133,7 @@ void Communicator::end() {
 }
 
 void Communicator::describe(MPI_Comm comm, const Runtime& runtime) {
-  world_ranks = members_of(comm);
+  world_ranks = noted ? *std::exchange(noted, std::nullopt) : members_of(comm);
   const auto host = [&](int world_rank) { return runtime.hosts[index(world_rank)]; };
   if (world_ranks.empty())
     reason = Reason::not_in_world;
@@ -158,7 +158,7 @@ void Communicator::enable(network::Placement placement, std::shared_ptr<const pl
 
 void Communicator::note(MPI_Comm comm, const Runtime& runtime) {
   if (!runtime.settings.observes()) return;
-  const std::vector<int> ranks = world_ranks.empty() ? members_of(comm) : world_ranks;
+  std::vector<int> ranks = world_ranks.empty() ? members_of(comm) : world_ranks;
   if (ranks.empty()) return;
   members = observe::members_hash(ranks);
   if (!runtime.record) return;
@@ -168,6 +168,7 @@ void Communicator::note(MPI_Comm comm, const Runtime& runtime) {
   entry.ranks = size;
   entry.leader = ranks.front();
   runtime.record->calls.add(entry);
+  if (negotiation != nullptr && world_ranks.empty()) noted = std::move(ranks);
 }
 
 void Communicator::enable_at_once(MPI_Comm comm, Runtime& runtime) {
@@ -240,14 +241,7 @@ std::vector<std::shared_ptr<Accounts>> Communicators::take_retired() {
 }
 
 int Communicators::on_delete(MPI_Comm comm, int, void* value, void*) {
-  try {
-    static_cast<Communicators*>(value)->erase(comm);
-  } catch (const MpiError& error) { // No exception passes through the MPI library.
-    return error.code;
-  } catch (const std::exception&) {
-    return MPI_ERR_OTHER;
-  }
-  return MPI_SUCCESS;
+  return code_of([&] { static_cast<Communicators*>(value)->erase(comm); });
 }
 
 void Communicators::add_world(Runtime& runtime) {

@@ -146,7 +146,7 @@ void compare(Runtime& it) {
   std::vector<ClockReading> readings = compare_clocks(own.hosts, it.shadow, it.clock_tag());
   own.compared = own.calls;
   own.compared_ns = readings.front().at_ns;
-  own.clocks.add(std::move(readings), index(it.world_rank));
+  own.clocks.add(std::move(readings), index(own.hosts[index(it.world_rank)]), it.world_rank == 0);
   own.clock.add(own.clocks.latest());
 }
 
@@ -185,10 +185,10 @@ observe::RunInfo run_info(Runtime& it) {
 }
 
 /// Returns the host's clock, as docs/record.md has it.
-std::string clock_json(const Runtime& it, std::size_t rank) {
+std::string clock_json(const Runtime& it, std::size_t host) {
   const auto all = [&](std::int64_t ClockReading::*member) {
     return list(it.observation.clocks.all(), [&](const std::vector<ClockReading>& readings) {
-      return std::to_string(readings[rank].*member);
+      return std::to_string(readings[host].*member);
     });
   };
   return "{\"at_ns\": " + all(&ClockReading::at_ns) +
@@ -203,8 +203,8 @@ std::string describe(Runtime& it) {
   std::vector<std::string> names, clocks, collectives;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank)
     if (index(hosts[rank]) == names.size()) {
+      clocks.push_back(clock_json(it, names.size()));
       names.push_back(it.host_names[rank]);
-      clocks.push_back(clock_json(it, rank));
     }
   for (std::size_t number = 0; number < observe::Counted::count; ++number)
     collectives.emplace_back(observe::Counted::of(number).name());

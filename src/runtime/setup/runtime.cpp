@@ -239,14 +239,7 @@ void finish_run(Runtime& it) {
 
 /// The callback of an attribute of COMM_SELF, which MPI_Finalize calls first on every rank.
 int on_finalize(MPI_Comm, int, void* value, void*) {
-  try {
-    finish_run(*static_cast<Runtime*>(value));
-  } catch (const MpiError& error) { // No exception passes through the MPI library.
-    return error.code;
-  } catch (const std::exception&) {
-    return MPI_ERR_OTHER;
-  }
-  return MPI_SUCCESS;
+  return code_of([&] { finish_run(*static_cast<Runtime*>(value)); });
 }
 
 void at_finalize(Runtime& it) {

@@ -290,7 +290,8 @@ TEST_CASE("no path to a rank is shorter than along the shortest-path tree") {
       for (HostId a = 0; a < 11; ++a)
         for (HostId b = 0; b < 11; ++b)
           distance(a, b) = std::min(distance(a, b), distance(a, via) + distance(via, b));
-    for (const Kind kind : {Kind::bcast, Kind::reduce}) {
+    for (const Kind kind : {Kind::bcast, Kind::scatter, Kind::reduce, Kind::gather}) {
+      const bool is_down = kind == Kind::bcast || kind == Kind::scatter;
       const Skeleton skeleton = find("shortest-path-tree")
                                     .build({{.kind = kind, .ranks = 11, .root = 3, .size = 1},
                                             network,
@@ -300,12 +301,9 @@ TEST_CASE("no path to a rank is shorter than along the shortest-path tree") {
         double latency = 0;
         for (Rank at = rank; at != 3; at = skeleton.parents.front()[index(at)]) {
           const Rank parent = skeleton.parents.front()[index(at)];
-          latency +=
-              (kind == Kind::bcast ? network.latency(parent, at) : network.latency(at, parent))
-                  .value();
+          latency += (is_down ? network.latency(parent, at) : network.latency(at, parent)).value();
         }
-        CHECK(latency ==
-              doctest::Approx(kind == Kind::bcast ? distance(3, rank) : distance(rank, 3)));
+        CHECK(latency == doctest::Approx(is_down ? distance(3, rank) : distance(rank, 3)));
       }
     }
   }
@@ -347,6 +345,25 @@ TEST_CASE("looking ahead, sites are reached before ranks nearby are served") {
   for (Rank rank = 0; rank < 16; ++rank)
     crossings += rank != 4 && (skeleton.parents.front()[index(rank)] - rank) % 2 != 0;
   CHECK(crossings == 1);
+}
+
+TEST_CASE("looking ahead, a link counts in the direction that a collective's data takes") {
+  // Hosts that receive fast and send slowly, but for the root: it serves all of them itself.
+  Network network = network::even_network(6, Time(1e-3), Rate(1e9));
+  for (network::Host& host : network.hosts)
+    host.egress = Rate(1e6);
+  network.hosts[2].egress = Rate(1e9);
+  const auto children_of_root = [&](Kind kind) {
+    const Skeleton skeleton = find("look-ahead-tree")
+                                  .build({{.kind = kind, .ranks = 6, .root = 2, .size = 100'000},
+                                          network,
+                                          one_rank_per_host(6)},
+                                         {});
+    return std::ranges::count(skeleton.parents.front(), 2);
+  };
+  CHECK(children_of_root(Kind::bcast) == 5);
+  CHECK(children_of_root(Kind::scatter) == 5);
+  CHECK(children_of_root(Kind::reduce) < 5); // whose data takes the slow ports
 }
 
 } // namespace

@@ -488,6 +488,21 @@ TEST_CASE("many hosts are bounded too") {
   }
 }
 
+TEST_CASE("the only limit of many hosts may be a fast trunk") {
+  const Rate unlimited = Rate::infinity();
+  for (const double capacity : {1e6, 1e9, 1e12}) {
+    CAPTURE(capacity);
+    Network network = two_sites(100);
+    network.bandwidth = network::Matrix<Rate>(200, unlimited);
+    for (network::Host& host : network.hosts)
+      host.egress = host.ingress = unlimited;
+    network.trunks.resize(1);
+    network.trunks[0].capacity = Rate(capacity);
+    CHECK(time_of(Kind::bcast, network, 1'000'000'000) >= 1e9 / capacity);
+    CHECK(time_of(Kind::allreduce, network, 1'000'000'000) >= 1e9 / capacity);
+  }
+}
+
 // --- All cuts, one by one
 
 TEST_CASE("the least time of windows") {

@@ -1,6 +1,7 @@
 #include "algorithms/quick.hpp"
 #include "bounds/bounds.hpp"
 #include "networks.hpp"
+#include "planner/selection.hpp"
 #include "unit/share.hpp"
 
 #include <algorithm>
@@ -125,5 +126,24 @@ TEST_CASE("an estimated plan with few messages takes as long as these are simula
     simulator::SimulationOptions fast;
     fast.fidelity = simulator::Fidelity::fast;
     CHECK(found.predicted == simulator::simulate(wanted, found.skeleton, fast).time);
+  }
+}
+
+TEST_CASE("native is estimated from all its messages, as a plan is") {
+  PlanOptions options = openmpi();
+  options.effort = Effort::estimate;
+  options.force = "binomial";
+  const Rank ranks = 2047;
+  const Network net = network::even_network(ranks, Time(1e-3), Rate(1e9));
+  for (const auto& [kind, size] : {std::pair(Kind::bcast, Size{8}), {Kind::allreduce, 8192}}) {
+    CAPTURE(collective::to_text(kind));
+    const Problem wanted = algorithms::make_problem({.kind = kind, .ranks = ranks, .size = size},
+                                                    net, one_each(ranks), "openmpi");
+    const Choice choice = select_openmpi(wanted.collective);
+    const Skeleton skeleton =
+        algorithms::make_skeleton(algorithms::find(choice.algorithm), wanted, choice.parameters);
+    simulator::SimulationOptions fast;
+    fast.fidelity = simulator::Fidelity::fast;
+    CHECK(plan(wanted, options).native.time == simulator::simulate(wanted, skeleton, fast).time);
   }
 }

@@ -30,6 +30,30 @@ public:
   int crowds = 0;
 };
 
+/// Crowds' connections double what they carry with each round trip, but in runs that are longer
+/// than `started`.
+class ColdProber final : public SimulatedProber {
+public:
+  using SimulatedProber::SimulatedProber;
+  std::vector<Flow> transfer(std::span<const Burst> bursts, const std::string& what) override {
+    std::vector<Flow> flows = SimulatedProber::transfer(bursts, what);
+    if (bursts.size() < 2 || bursts[0].limit > started) return flows;
+    ++cold;
+    for (Flow& flow : flows) {
+      flow.arrivals.clear();
+      for (double sent = 1;; ++sent) {
+        const auto time =
+            static_cast<Nanoseconds>(std::log2(sent) * static_cast<double>(round_trip));
+        if (time > bursts[0].limit) break;
+        flow.arrivals.push_back(time);
+      }
+    }
+    return flows;
+  }
+  static constexpr Nanoseconds round_trip = 100'000'000, started = 8 * round_trip;
+  int cold = 0;
+};
+
 } // namespace
 
 TEST_CASE("a host whose flows never ran at the same time is taken to be like the others") {
@@ -52,4 +76,27 @@ TEST_CASE("a host whose flows never ran at the same time is taken to be like the
   CHECK(prober.crowds == 2); // once more than the first time
   for (const Rate egress : found.egress)
     CHECK(egress.value() == Approx(rate.value()).epsilon(0.1));
+}
+
+TEST_CASE("a crowd on which TCP is still starting is run again, or isn't known") {
+  const std::size_t hosts = 4;
+  const Topology net{"far",
+                     network::Matrix<Time>(hosts, Time(0.05)),
+                     network::Matrix<Rate>(hosts, rate),
+                     std::vector<Rate>(hosts, rate),
+                     std::vector<Rate>(hosts, rate),
+                     {}};
+  const auto latencies = latencies_of(net);
+  const Bandwidths bandwidths{network::Matrix<Rate>(hosts, rate), network::Matrix<float>(hosts)};
+  for (const double budget : {60.0, 1e-3}) {
+    CAPTURE(budget);
+    ColdProber prober(net, Time(budget), 1e-3, 1);
+    const Crowds crowds(prober, latencies, bandwidths, 65536, "measuring capacities");
+    const Crowded found = crowds.run(std::vector<Arrow>{{0, 1}, {2, 3}});
+    CHECK(prober.cold == 1);
+    if (budget > 1)
+      CHECK(found.together.value() == Approx(2 * rate.value()).epsilon(0.05));
+    else
+      CHECK(found.together == Rate(0));
+  }
 }

@@ -161,3 +161,22 @@ TEST_CASE("without measured flows at either end the median stands in; without an
   CHECK(bandwidth(1, 3).value() == 5e6);
   CHECK(bandwidth(3, 2).value() == 5e6);
 }
+
+TEST_CASE("flows that are postponed come after the others of their sites") {
+  const Sites sites{{0, 1, 2, 3}, {4, 5}};
+  FlowQueue queue(sites);
+  const std::vector<Arrow> later{{0, 1}, {2, 3}, {4, 5}};
+  queue.postpone(later);
+  std::vector<Arrow> order;
+  for (auto started = queue.start(); !started.empty(); started = queue.start())
+    for (const Arrow flow : started) {
+      order.push_back(flow);
+      queue.finish(flow);
+    }
+  CHECK(order.size() == 6 * 5);
+  const auto place = [&](Arrow flow) { return std::ranges::find(order, flow) - order.begin(); };
+  for (const Arrow flow : order)
+    if (flow.from < 4 && flow.to < 4 && std::ranges::find(later, flow) == later.end())
+      CHECK(place(flow) < std::min(place(later[0]), place(later[1])));
+  CHECK(place({5, 4}) < place({4, 5}));
+}

@@ -1,3 +1,4 @@
+#include "probe/arrivals.hpp"
 #include "probe/pace.hpp"
 #include "probe/statistics.hpp"
 
@@ -157,6 +158,31 @@ TEST_CASE("flows of different rates and message sizes") {
   const std::vector<Flow> flows{{arrivals(100, 1e6, 0, 0), 10'000},
                                 {arrivals(50, 2e6, 0.5e6, 0), 60'000}};
   CHECK(crowd_rates(flows, 5'000'000).together.value() == Approx(1e7 + 3e7).epsilon(1e-3));
+}
+
+TEST_CASE("flows that get faster while they are looked at are told by their growth") {
+  std::vector<Nanoseconds> doubling;
+  for (double sent = 1; sent <= 256; ++sent) // 256 messages in 8 ms
+    doubling.push_back(static_cast<Nanoseconds>(std::log2(sent) * 1e6));
+  CHECK(crowd_rates(std::vector<Flow>{{doubling, 10'000}}, 4'000'000).growth > 3);
+  const std::vector<Flow> steady{{arrivals(64, 1e6, 0, 0), 10'000},
+                                 {arrivals(64, 1e6, 0, 0), 60'000}};
+  CHECK(crowd_rates(steady, 5'000'000).growth == Approx(1).epsilon(0.05));
+}
+
+TEST_CASE("of a long stream's arrivals few are kept, as far apart as they say") {
+  for (const std::int64_t messages : {1, 511, 512, 1000, 100'000}) {
+    CAPTURE(messages);
+    Arrivals kept;
+    for (std::int64_t at = 0; at < messages; ++at)
+      kept.add(at);
+    const std::vector<Nanoseconds>& times = kept.times();
+    CHECK(times.size() < Arrivals::most);
+    CHECK(std::ssize(times) == (messages + kept.every() - 1) / kept.every());
+    for (std::size_t at = 0; at < times.size(); ++at)
+      REQUIRE(times[at] == static_cast<Nanoseconds>(at) * kept.every());
+    if (messages < 512) CHECK(kept.every() == 1);
+  }
 }
 
 TEST_CASE("rates of flows of which few messages arrive together") {

@@ -6,14 +6,14 @@
 
 using namespace thalweg::runtime::observe;
 
-TEST_CASE("only rank 0 keeps all ranks' clock readings, and all ranks count alike") {
+TEST_CASE("only rank 0 keeps all hosts' clock readings, and all ranks count alike") {
   ClockHistory first, other;
   for (std::int64_t number = 0; number < 100; ++number) {
     const std::vector<ClockReading> readings = {{.at_ns = number},
                                                 {.at_ns = number, .offset_ns = 7, .error_ns = 2},
                                                 {.at_ns = number, .offset_ns = 9, .error_ns = 5}};
-    first.add(readings, 0);
-    other.add(readings, 1);
+    first.add(readings, 0, true);
+    other.add(readings, 1, false);
     REQUIRE(first.latest().at_ns == number);
     REQUIRE(other.latest().at_ns == number);
     CHECK(first.thin_out() == other.thin_out());

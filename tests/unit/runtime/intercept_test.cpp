@@ -169,6 +169,29 @@ TEST_CASE("an alltoall whose sizes nobody knows is planned only if its blocks go
   CHECK(choice.reason == Reason::unknown_sizes);
 }
 
+TEST_CASE("a row for all sizes serves calls of unknown ones only if its blocks go directly") {
+  const network::Network network = network::even_network(4, units::Time(1e-4), units::Rate(1e8));
+  const network::Placement placement = {0, 1, 2, 3};
+  for (const char* algorithm : {"chain", "flat"}) {
+    CAPTURE(algorithm);
+    auto table = std::make_shared<planner::Table>();
+    table->placement = placement;
+    const auto problem = algorithms::make_problem({.kind = Kind::gather, .ranks = 4, .size = 1000},
+                                                  network, placement, "");
+    table->entries = {{Kind::gather, 0, 0, false,
+                       algorithms::make_skeleton(algorithms::find(algorithm), problem, {})}};
+    Chooser chooser(network, "", placement, 1, table);
+    Shape shape{.kind = Kind::gather, .root = 0, .size = 65536};
+    CHECK(chooser.choose(shape, {}, 0).prepared != nullptr);
+    shape.sizes_are_known = false; // whatever came before
+    const auto choice = chooser.choose(shape, {}, 0);
+    if (algorithm == std::string_view("flat"))
+      CHECK(choice.prepared != nullptr);
+    else
+      CHECK(choice.reason == Reason::unknown_sizes);
+  }
+}
+
 TEST_CASE("a table's row for unknown sizes serves calls whose sizes nobody knows") {
   const network::Network network = network::even_network(3, units::Time(1e-4), units::Rate(1e8));
   const network::Placement placement = {0, 1, 2};
