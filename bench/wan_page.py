@@ -146,6 +146,9 @@ def shape(series: Series) -> Table:
             "times the scenario's, so that the same number fills the trunk. It says of bcast that "
             "with more senders the performance drops, but gradually improves with the size; "
             "allreduce is held against the same.",
+            "With few senders ours are built without the overlap of Table 1, by which a sender "
+            "receives parts while it sends others: what is said of n = 1, and gains over it, isn't "
+            "the paper's measure.",
             "The originals that know no sites are as the paper prints them, whose halving begins "
             'with the farthest rank, and as MPICH has them ("near first"): its allreduce begins '
             "with the nearest rank, and its bcast goes on after the scatter by a ring, as MPICH's "

@@ -157,6 +157,7 @@ CLOUDMAP: Claims = {
         PATTERNS,
         gain("6", "Scotch"),
         gain("6"),
+        note("cloudmap", "here in # of # figures, and # as much in the geometric mean"),
     ],
     "Figure 7": [
         note("placement-lab", "as CloudMap's, bt and lu do in # of # cells"),
