@@ -76,7 +76,7 @@ MATSUDA: Claims = {
         given("10", "16", "8"),
         slower_than_eight("allreduce", 10),
         slower_than_eight("bcast", 10),
-        given("12", "1"),
+        given("12"),
         one_over_simple("n = 1 is like far-first"),
         one_over_simple("n = 1 is faster than two-tier"),
         given("2", "8"),
