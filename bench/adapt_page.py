@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bench.page import Part, valid_runs
+from bench.page import Part, invalid_runs, median_of, valid_runs
 from bench.report import Table, seconds, times
 from bench.samples import native
-from bench.split import Split, split
+from bench.split import Split, dilation_of, split_of
 from thalweg import units
 
 calls = 200
@@ -25,29 +24,22 @@ SPREAD = 3.0
 
 @dataclass(frozen=True)
 class _Runs:
-    """A size's runs with a build; those of the slower network are whole commands only."""
+    """A size's runs with a build, by dilation; those of the second one are whole commands only."""
 
-    slow: Part
-    slower: Part | None
+    parts: Sequence[Part]
 
     def sums(self, variant: str) -> float | None:
         """Returns the un-dilated seconds of all sums; None if no run is valid."""
-        return _median(self.slow, variant)
+        return median_of(self.parts[0], variant)
 
     def command(self, file: str) -> Split | None:
         """Returns what a whole command takes; None if it has no valid run at a dilation."""
-        points = []
-        for part in (self.slow, self.slower):
-            time = _median(part, f"{file}, {whole}") if part else None
-            if part is None or time is None:
-                return None
-            points.append((float(part.labels["dilation"]), time))
-        return split(points[0], points[1])
+        return split_of(self.parts, lambda part: median_of(part, f"{file}, {whole}"))
 
     def wrong(self) -> list[str]:
         """Returns what the files are wrong by."""
         ending = f", {raced}"
-        names = (sample["variant"] for sample in self.slow.samples)
+        names = (sample["variant"] for sample in self.parts[0].samples)
         return list(
             dict.fromkeys(name.removesuffix(ending) for name in names if name.endswith(ending))
         )
@@ -65,8 +57,7 @@ def _by_dilation(parts: Sequence[Part]) -> Iterator[_Runs]:
         labels = part.labels
         found.setdefault((labels["scenario"], labels["build"], labels["bytes"]), []).append(part)
     for same in found.values():
-        same.sort(key=lambda part: float(part.labels["dilation"]))
-        yield _Runs(same[0], same[1] if len(same) > 1 else None)
+        yield _Runs(sorted(same, key=dilation_of))
 
 
 def _sums(all_runs: Sequence[_Runs]) -> Table:
@@ -83,7 +74,7 @@ def _sums(all_runs: Sequence[_Runs]) -> Table:
             "medians of few runs.",
             f"Rates of another day: each pair's is up to {SPREAD:g} times lower or higher.",
             "Invalid runs, by the lab's own counters, are left out, and so are runs that failed: "
-            f"{_failed(all_runs)}.",
+            f"{invalid_runs(part for runs in all_runs for part in runs.parts)}.",
         ],
     )  # fmt: skip
     for runs in all_runs:
@@ -96,7 +87,7 @@ def _sums(all_runs: Sequence[_Runs]) -> Table:
                 *_named(runs), name,
                 *(seconds(time) for time in (own, knowing, without, racing)),
                 times(racing / without), f"<= {race_bar}x", _met(racing, race_bar * without),
-                times(racing / knowing), _won(runs.slow, f"{name}, {raced}"),
+                times(racing / knowing), _won(runs.parts[0], f"{name}, {raced}"),
             )  # fmt: skip
     return table
 
@@ -141,23 +132,12 @@ def _commands(all_runs: Sequence[_Runs]) -> Table:
 
 
 def _named(runs: _Runs) -> list[str]:
-    labels = runs.slow.labels
+    labels = runs.parts[0].labels
     return [labels["scenario"], labels["build"], units.size_to_text(labels["bytes"])]
 
 
 def _met(time: float, most: float) -> str:
     return "yes" if time <= most else "MISSED"
-
-
-def _failed(all_runs: Sequence[_Runs]) -> str:
-    parts = [part for runs in all_runs for part in (runs.slow, runs.slower) if part]
-    samples = [sample for part in parts for sample in part.samples]
-    return f"{sum(bool(sample['invalid']) for sample in samples)} of {len(samples)}"
-
-
-def _median(part: Part, variant: str) -> float | None:
-    found = [each["time"] for each in valid_runs(part.samples, variant)]
-    return statistics.median(found) if found else None
 
 
 def _won(part: Part, variant: str) -> str:

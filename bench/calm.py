@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bench import timeline_runs
+from bench.bars import undecided
 from bench.page import Page, Part
 from bench.progress import Progress
 from bench.report import Subject, Table, seconds
@@ -137,7 +138,7 @@ def contents(parts: Sequence[Part]) -> list[Table]:
 
 
 def _met(low: float, high: float) -> str:
-    return "yes" if high <= bar else "MISSED" if low > bar else "not decided"
+    return "yes" if high <= bar else "MISSED" if low > bar else undecided
 
 
 def _groups(parts: Sequence[Part]) -> Iterator[tuple[tuple[str, str], list[Part]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,6 +48,18 @@ class Part:
 def valid_runs(samples: Sequence[Mapping[str, Any]], variant: str) -> list[Mapping[str, Any]]:
     """Returns the samples of a variant that aren't invalid."""
     return [each for each in samples if each["variant"] == variant and not each.get("invalid")]
+
+
+def median_of(part: Part, variant: str, key: str = "time") -> float | None:
+    """Returns the median of a variant's valid runs; None if there is none."""
+    found = [float(each[key]) for each in valid_runs(part.samples, variant)]
+    return statistics.median(found) if found else None
+
+
+def invalid_runs(parts: Iterable[Part]) -> str:
+    """Says how many runs are invalid, those that failed among them: "3 of 20"."""
+    samples = [sample for part in parts for sample in part.samples]
+    return f"{sum(bool(each['invalid']) for each in samples)} of {len(samples)}"
 
 
 def failed_run(variant: str, failure: Exception) -> Record:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench import report, uneven
+from bench.bars import undecided
 from bench.page import Part, read_parts, valid_runs
 from bench.summary import median_interval
 
@@ -21,7 +22,7 @@ fastest_rival = "the fastest of block, interleave and Scotch"
 bar, least_ratio = 1.5, 0.97
 decisive = 6
 """Rounds of which order statistics enclose the median with 95 %; fewer decide nothing."""
-missed, undecided, same = "MISSED", "not decided", "same placement"
+missed, same = "MISSED", "same placement"
 Gains = Mapping[tuple[str, str, str, int], float]
 """By cloud, time of day, program and size."""
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from bench.bars import undecided
 from bench.page import Part, valid_runs
-from bench.placement_gains import Cell, decisive, timed, undecided
+from bench.placement_gains import Cell, decisive, timed
 from bench.placement_programs import compared
 from bench.plot import BarPanel, Stack, bar_chart
 from bench.report import Content, Figure, Table, judged, percent, times

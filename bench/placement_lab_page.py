@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench import placement_lab_cloudmap, uneven
+from bench.bars import undecided
 from bench.page import Part, runs_that_failed
 from bench.placement_gains import (
     Cell,
@@ -18,7 +19,6 @@ from bench.placement_gains import (
     planned,
     simulated_gains,
     slots,
-    undecided,
 )
 from bench.placement_programs import compared, kernels, lammps
 from bench.report import Content, Table, percent, seconds, times

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.page import Part, valid_runs
+from bench.page import Part, invalid_runs, median_of, valid_runs
 from bench.report import Table
-from bench.split import Split, split
+from bench.split import Split, dilation_of, split_of
 from bench.summary import median_interval
 
 alone = "launcher alone"
@@ -28,13 +29,12 @@ class Round:
 
     def added(self, variant: str, key: str) -> Split | None:
         """Returns what `thalweg run` takes more than the launcher alone; None if either failed."""
-        points = []
-        for part in (self.slow, self.slower):
-            own, other = (_median(part, each, key) for each in (alone, variant))
-            if own is None or other is None:
-                return None
-            points.append((float(part.labels["dilation"]), other - own))
-        return split(*points)
+
+        def added(part: Part) -> float | None:
+            own, other = (median_of(part, each, key) for each in (alone, variant))
+            return None if own is None or other is None else other - own
+
+        return split_of((self.slow, self.slower), added)
 
 
 def contents(parts: Sequence[Part]) -> list[Table]:
@@ -53,16 +53,14 @@ def _groups(parts: Sequence[Part]) -> Iterator[tuple[tuple[str, str], list[Round
         key = part.labels["scenario"], part.labels["build"]
         rounds.setdefault(key, {}).setdefault(part.labels["round"], []).append(part)
     for key, by_round in sorted(rounds.items()):
-        pairs = (sorted(each, key=_dilation) for each in by_round.values() if len(each) > 1)
+        pairs = (sorted(each, key=dilation_of) for each in by_round.values() if len(each) > 1)
         if complete := [Round(pair[0], pair[-1]) for pair in pairs]:
             yield key, complete
 
 
-def _dilation(part: Part) -> float:
-    return float(part.labels["dilation"])
-
-
 def _added(groups: Groups) -> Table:
+    rounds_of_all = itertools.chain.from_iterable(groups.values())
+    parts = [part for each in rounds_of_all for part in (each.slow, each.slower)]
     table = Table(
         "Added to the start of a program of 16 ranks",
         ["scenario", "build", "started on", "rounds", "launcher alone", "thalweg run", "machine",
@@ -87,7 +85,7 @@ def _added(groups: Groups) -> Table:
             "and program: that program once more, whose ranks are placed by its record.",
             "Until exit: likewise, until the command has ended, with the collectives of the "
             "program and what is kept of the run.",
-            f"Invalid runs, by the lab's own counters, are left out: {_invalid(groups)}.",
+            f"Invalid runs, by the lab's own counters, are left out: {invalid_runs(parts)}.",
         ],
     )  # fmt: skip
     for (name, build), rounds in groups.items():
@@ -139,7 +137,7 @@ def _steps(groups: Groups) -> Table:
 
 def _steps_of(part: Part, variant: str) -> Iterator[tuple[float, ...]]:
     """Yields the steps of each run that said when they began."""
-    start, done, end = (_median(part, alone, key) for key in ("begun", "done", "ended"))
+    start, done, end = (median_of(part, alone, key) for key in ("begun", "done", "ended"))
     if start is None or done is None or end is None:
         return
     for run in valid_runs(part.samples, variant):
@@ -153,25 +151,9 @@ def _steps_of(part: Part, variant: str) -> Iterator[tuple[float, ...]]:
         )  # fmt: skip
 
 
-def _median(part: Part, variant: str, key: str) -> float | None:
-    found = [float(each[key]) for each in valid_runs(part.samples, variant)]
-    return statistics.median(found) if found else None
-
-
 def _raw(rounds: Sequence[Round], variant: str, key: str) -> str:
-    found = [time for each in rounds if (time := _median(each.slow, variant, key)) is not None]
+    found = [time for each in rounds if (time := median_of(each.slow, variant, key)) is not None]
     return in_seconds(statistics.median(found))
-
-
-def _invalid(groups: Groups) -> str:
-    samples = [
-        sample
-        for rounds in groups.values()
-        for each in rounds
-        for part in (each.slow, each.slower)
-        for sample in part.samples
-    ]
-    return f"{sum(bool(each['invalid']) for each in samples)} of {len(samples)}"
 
 
 def in_seconds(value: float) -> str:
