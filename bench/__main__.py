@@ -110,7 +110,9 @@ def _add(name: str, chosen: Mapping[str, Command], description: str | None) -> N
     ) -> None:
         wanted = Settings(
             builds=builds.select(build or []),
+            builds_are_set=bool(build),
             scenarios=scenario or [],
+            scenarios_are_set=bool(scenario),
             sizes=[units.parse_size(text) for text in size or []],
             seed=seed,
             dilation=dilation,
@@ -141,9 +143,6 @@ def _add(name: str, chosen: Mapping[str, Command], description: str | None) -> N
             collectives=_known(collective or [], [kind.name for kind in Kind], "collective"),
             papers=_known(paper or [], list(papers.pages_of), "paper"),
             lab=lab,
-            is_partial=any(
-                (build, scenario, size, program, plans, senders, trees, networks, hosts, collective)
-            ),
         )
         _known(
             wanted.scenarios, [s for each in chosen.values() for s in each.scenarios], "scenario"

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from bench import report
-from bench.page import Page
-from thalweg.collective import Kind
+from bench import families, report
+from bench.page import Page, Record
+from thalweg import units
+from thalweg.algorithms import Problem
+from thalweg.collective import Collective, Kind, is_rooted
 from thalweg.planner import Plan
+
+Asked = tuple[str, int]
+"""A collective and a size in bytes, of the vector or of all blocks together."""
 
 
 class Case(Protocol):
@@ -38,6 +44,32 @@ def judge_networks(
             page.add({"seed": seed}, {"hosts": most_hosts}, [asdict(case) for case in cases])
             report.console.print(f"network {seed}: {len(cases)} cases")
     page.finish()
+
+
+def problem_of(drawn: families.Drawn, kind: Kind, size: int) -> Problem:
+    """Returns a collective on a drawn network, of `size` bytes of the vector or of each block, and
+    from a root that the network's seed draws."""
+    root = random.Random(drawn.seed).randrange(drawn.ranks) if is_rooted(kind) else 0
+    collective = Collective(kind, drawn.ranks, root, size)
+    return Problem(collective, drawn.network, drawn.placement, drawn.library)
+
+
+def block_bytes(kind: Kind, size: int, ranks: int) -> int:
+    """Returns the bytes of the vector, or of one block if all blocks together have `size`; at
+    least one."""
+    return max(1, size // Collective(kind, ranks, 0, 1).blocks)
+
+
+def asked_labels(scenario: str, build: str, asked: Asked) -> Record:
+    """Returns the labels of a part of a page that is about one collective and size."""
+    collective, size = asked
+    return {"scenario": scenario, "build": build, "collective": collective, "size": size}
+
+
+def asked_text(asked: Asked) -> str:
+    """Returns "bcast of 64KB"."""
+    collective, size = asked
+    return f"{collective} of {units.size_to_text(size)}"
 
 
 def text_of(plan: Plan) -> str:

@@ -9,16 +9,16 @@ from bench import campaign, sources
 from bench.bars import close_to_best, most_regret, undecided
 from bench.builds import Build
 from bench.campaign import Campaign
+from bench.cases import Asked, asked_labels, asked_text, block_bytes
 from bench.measurement import Measurement
 from bench.page import Page, Part
-from bench.prediction import variant
+from bench.prediction import problem_of, variant
 from bench.report import Subject, Table, percent, seconds
 from bench.samples import Cell
 from bench.session import Planned, Session, physical_limit, with_thalweg
 from bench.settings import Settings
-from thalweg import network, planner, units
-from thalweg.algorithms import Problem
-from thalweg.collective import Collective, parse_kind
+from thalweg import network, planner
+from thalweg.collective import parse_kind
 from thalweg.lab.scenario import Scenario
 from thalweg.network import Network
 from thalweg.planner import Options
@@ -35,8 +35,6 @@ subject = Subject(
 candidates = 5
 least_share = 0.9  # of the cells, within it
 times_bound = 3.0  # that a candidate takes, as far as progress is concerned
-Asked = tuple[str, int]
-"""A collective and a size."""
 
 
 def run(settings: Settings) -> None:
@@ -50,14 +48,14 @@ def parts(settings: Settings, page: Page) -> Campaign[Asked]:
 
     def seconds(truth: Scenario, asked: Asked) -> float:
         name, size = asked
-        block = block_size(name, size, len(truth.hosts))
+        block = block_bytes(parse_kind(name), size, len(truth.hosts))
         return rounds * (physical_limit(truth, name, block) or 0)
 
     def measure(session: Session, build: Build, planned: Planned, asked: Asked) -> None:
         name, size = asked
         net = network.read(planned.network)
         variants = chosen(net, name, size, build.flavour)
-        block = block_size(name, size, len(net.hosts))
+        block = block_bytes(parse_kind(name), size, len(net.hosts))
         cells = [Cell(name, block, 0, each) for each in variants]
         measured = session.measure(
             build, cells, settings.repetitions, with_thalweg(build, planned), settings.seed
@@ -68,14 +66,9 @@ def parts(settings: Settings, page: Page) -> Campaign[Asked]:
             "repetitions": settings.repetitions,
             "failed_launches": measured.failed_launches,
         }
-        page.add(labels(session.name, build.name, asked), facts, measured.raw())
+        page.add(asked_labels(session.name, build.name, asked), facts, measured.raw())
 
-    return Campaign(grid(settings), _what, labels, seconds, measure)
-
-
-def labels(scenario: str, build: str, asked: Asked) -> dict[str, Any]:
-    name, size = asked
-    return {"scenario": scenario, "build": build, "collective": name, "size": size}
+    return Campaign(grid(settings), asked_text, asked_labels, seconds, measure)
 
 
 def grid(settings: Settings) -> list[Asked]:
@@ -88,9 +81,8 @@ def grid(settings: Settings) -> list[Asked]:
 
 def chosen(net: Network, collective: str, size: int, library: str) -> list[str]:
     """Returns the choice, then the others, in THALWEG_FORCE's syntax."""
-    ranks = len(net.hosts)
-    wanted = Collective(parse_kind(collective), ranks, 0, block_size(collective, size, ranks))
-    problem = Problem(wanted, net, range(ranks), library)
+    block = block_bytes(parse_kind(collective), size, len(net.hosts))
+    problem = problem_of(collective, block, net, library)
     explanation = planner.explain(problem, Options(library=library))
     plan = explanation.plan
     found = [variant(plan.algorithm, plan.parameters)]
@@ -99,16 +91,6 @@ def chosen(net: Network, collective: str, size: int, library: str) -> list[str]:
         if name not in found and each.time is not None:
             found.append(name)
     return found[:candidates]
-
-
-def block_size(collective: str, size: int, ranks: int) -> int:
-    """Returns the bytes of the vector, or of one block."""
-    return max(1, size // Collective(parse_kind(collective), ranks, 0, 1).blocks)
-
-
-def _what(asked: Asked) -> str:
-    collective, size = asked
-    return f"{collective} of {units.size_to_text(size)}"
 
 
 def contents(parts: Sequence[Part]) -> list[Table]:

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench import cmpi_page, networks, report, sources
-from bench.cmpi_collectives import Cmpi, Judge, Shape, algorithms, rival
+from bench.cmpi_collectives import Cmpi, Shape, algorithms, rival
 from bench.cmpi_gains import Times
 from bench.cmpi_page import Cloud, Spread
 from bench.page import Page, Record
 from bench.report import Subject
 from bench.settings import Settings
-from thalweg import hierarchy, planner, simulator, units
+from thalweg import hierarchy, planner, units
 from thalweg.algorithms import Problem, Skeleton, find
 from thalweg.collective import Collective, Kind
 from thalweg.hierarchy import Scale
@@ -148,7 +148,7 @@ def asked(net: Network, placement: Sequence[int], collective: Collective) -> Pro
 
 def times(setup: Setup, seed: int, placement: str, problem: Problem) -> Times:
     linear, logarithmic = (
-        Cmpi(problem, setup.shape(scale)).seconds(problem, simulated)
+        Cmpi(problem, setup.shape(scale)).seconds(problem, exits)
         for scale in ("linear", "logarithmic")
     )
     ours, plan = planned(problem) if setup.planned else (None, no_plan)
@@ -182,7 +182,7 @@ def selected(problem: Problem) -> Skeleton:
     return find(algorithm).build(problem, parameters)
 
 
-def by_hosts(problem: Problem, judge: Judge | None = None) -> float:
+def by_hosts(problem: Problem, judge: Callable[[Problem, Skeleton], float] | None = None) -> float:
     """Seconds of what MPICH2 chooses by default: some collectives go by hosts."""
     judge = judge or simulated
     (native,) = planner.native_algorithms(problem, rival)
@@ -244,8 +244,8 @@ def process_times(setup: Setup) -> list[Spread]:
         Spread(
             placement,
             seed,
-            mpich=exits(problem, selected(problem)),
-            cmpi=exits(problem, tree(problem, setup.shape())),
+            mpich=spread(problem, selected(problem)),
+            cmpi=spread(problem, tree(problem, setup.shape())),
         )
         for seed in range(1, setup.networks + 1)
         for placement, problem in problems(setup, seed)
@@ -259,9 +259,9 @@ def tree(problem: Problem, shape: Shape) -> Skeleton:
     return found
 
 
-def exits(problem: Problem, skeleton: Skeleton) -> Mapping[str, float]:
+def spread(problem: Problem, skeleton: Skeleton) -> Mapping[str, float]:
     """Percentiles of the ranks' times, by name."""
-    found = simulator.simulate(problem, skeleton, simulator.Options(fidelity=Fidelity.fluid)).exits
+    found = networks.exits(problem, skeleton, Fidelity.fluid)
     shares = cmpi_page.percentiles
     return {
         str(share): float(each)
@@ -295,3 +295,8 @@ placements: dict[str, Callable[[random.Random, int, int], list[int]]] = {
 def simulated(problem: Problem, skeleton: Skeleton) -> float:
     """Returns seconds; simulates only the beginning of a long pipeline."""
     return networks.simulated(problem, skeleton, Fidelity.fluid, messages)
+
+
+def exits(problem: Problem, skeleton: Skeleton) -> list[float]:
+    """Returns when each rank is done, in seconds, likewise."""
+    return networks.exits(problem, skeleton, Fidelity.fluid, messages)

@@ -2,9 +2,10 @@
 
 After Gong, He, Zhong: Network Performance Aware MPI Collective Communication Operations in the
 Cloud, section 4. Its Algorithm 3 calls MPICH2's own bcast or reduce in each group, level by level.
-They are simulated group by group: the groups of a level at the same time, as if they shared no
-link; the levels one after the other. The algorithm `hierarchical`, in comparison, joins binomial
-trees of the groups to one schedule. Its Algorithm 4 is the tree of the algorithm `distance-tree`.
+They are simulated group by group, as if groups shared no link: a group's bcast begins when its
+leader is done with the one of the level above, a group's reduce when the last of its ranks is done
+with the level below. The algorithm `hierarchical`, in comparison, joins binomial trees of the
+groups to one schedule. Its Algorithm 4 is the tree of the algorithm `distance-tree`.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ algorithms: Mapping[Kind, str] = {
     Kind.scatter: "distance-tree",
 }
 """The collectives, with our algorithm after the paper's for each."""
-Judge = Callable[[Problem, Skeleton], float]
-"""Returns simulated seconds."""
+Judge = Callable[[Problem, Skeleton], Sequence[float]]
+"""Returns the simulated seconds after which each rank is done."""
 Groups = Sequence[Sequence[int]]
 """Groups of ranks, each with its leader first."""
 
@@ -70,15 +71,43 @@ class Cmpi:
     def seconds(self, problem: Problem, judge: Judge) -> float:
         """Returns what it takes, perhaps on another network."""
         if self.tree:
-            return judge(problem, self.tree)
-        return sum(
-            max((in_group(problem, group, judge) for group in groups if len(group) > 1), default=0)
-            for groups in self._groups
+            return max(judge(problem, self.tree))
+        return max(
+            followed(
+                self._groups,
+                problem.collective.ranks,
+                lambda group: in_group(problem, group, judge),
+                outwards=problem.collective.kind is Kind.bcast,
+            )
         )
 
 
-def in_group(problem: Problem, group: Sequence[int], judge: Judge) -> float:
-    """Returns the seconds of MPICH2's own collective among the ranks of a group."""
+def followed(
+    levels: Sequence[Groups],
+    ranks: int,
+    exits: Callable[[Sequence[int]], Sequence[float]],
+    *,
+    outwards: bool,
+) -> list[float]:
+    """Returns when each rank is done with all levels, the lowest of which comes first.
+
+    `exits`: when each rank of a group is done, counted from its beginning. Outwards, as in a
+    bcast, a group begins when its leader is done with the level above; else when all of its ranks
+    are done with the level below.
+    """
+    done = [0.0] * ranks
+    for groups in reversed(levels) if outwards else levels:
+        for group in groups:
+            begin = done[group[0]] if outwards else max(done[rank] for rank in group)
+            for rank, own in zip(group, exits(group), strict=True):
+                done[rank] = begin + own
+    return done
+
+
+def in_group(problem: Problem, group: Sequence[int], judge: Judge) -> Sequence[float]:
+    """Returns when each rank of a group is done with MPICH2's own collective among them."""
+    if len(group) == 1:
+        return [0.0]
     part = Collective(problem.collective.kind, len(group), 0, problem.collective.size)
     algorithm, parameters = planner.selection(rival, part)
     hosts = [problem.placement[rank] for rank in group]

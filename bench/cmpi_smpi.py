@@ -41,7 +41,7 @@ subject = Subject(
 size = 100_000  # bytes per rank, of which 2,048 ranks don't need more memory than there is
 most_hosts = 128  # SimGrid reads a link for each pair, anew for each call
 many_ranks = 256  # from so many on, on one network
-placements = ("block", "random")
+placements = tuple(cmpi.placements)
 longest = 120  # seconds of a simulation
 
 

@@ -55,7 +55,7 @@ inline Topology measured(const Rates& rates, const Topology& truth) {
 /// Returns what flows from all of some hosts to all of some others get together.
 inline Rate between(const Topology& net, const std::vector<HostId>& from,
                     const std::vector<HostId>& to) {
-  std::vector<Arrow> flows;
+  std::vector<Flow> flows;
   std::vector<Rate> limits;
   for (HostId a : from)
     for (HostId b : to)

@@ -39,7 +39,7 @@ subject = Subject(
 every = 2.0  # hours between two calls
 seed = 1
 kinds = (Kind.bcast, Kind.scatter)
-placements = ("block", "random")
+placements = tuple(cmpi.placements)
 of_paper = {"bcast": 0.301, "scatter": 0.173}
 """How much less time than MPICH2 CMPI takes over the two days."""
 spread_of_paper = {"bcast": 4.0e-4**0.5 / 0.27, "scatter": 2.2e-3**0.5 / 0.91}
@@ -111,7 +111,7 @@ def made(problem: Problem, setup: cmpi.Setup) -> tuple[Cmpi, Skeleton]:
 def at_hour(hour: float, problem: Problem, began: tuple[Cmpi, Skeleton], setup: cmpi.Setup) -> Hour:
     """Returns the times of an hour; `began` was made at the beginning."""
     (theirs, plan), (theirs_anew, plan_anew) = began, made(problem, setup)
-    kept, anew = (each.seconds(problem, cmpi.simulated) for each in (theirs, theirs_anew))
+    kept, anew = (each.seconds(problem, cmpi.exits) for each in (theirs, theirs_anew))
     ours, ours_anew = (cmpi.simulated(problem, each) for each in (plan, plan_anew))
     return Hour(hour, cmpi.by_hosts(problem), kept, anew, ours, ours_anew)
 

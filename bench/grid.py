@@ -40,7 +40,7 @@ clusters = (2, 3, 4, 5, 6, 7, 8)
 sizes = (2, 1_000, 8_000, 64_000, 256_000, 1_000_000)
 noticed = 0.01  # a difference of gains
 on_paper = 1.6
-"""About the gain over MPICH-G2 in single runs: section 4, Figure 5."""
+"""About the gain over MPICH-G2 on the testbed: abstract and section 5, which don't say of what."""
 NORMAL_99 = 2.576
 """Standard errors of a mean within which it lies with 99 %."""
 SPREAD = 0.3
@@ -139,7 +139,7 @@ def contents(parts: Sequence[Part]) -> list[Content]:
     found: list[Content] = []
     for part in parts:
         if part.labels["figure"] == "5":
-            found += [_single(part), _drawn(part)]
+            found += [_single(part, parts), _drawn(part)]
     clusters_table = _means(parts, "6b", "By clusters: 2 bytes")
     clusters_table.notes.append(
         "Means over all roots. In the paper the gain over MPICH-G2 grows with the clusters."
@@ -203,7 +203,7 @@ def _mean(part: Part, algorithm: str) -> float:
     return statistics.fmean(_times(part)[algorithm])
 
 
-def _single(part: Part) -> Table:
+def _single(part: Part, all_parts: Sequence[Part]) -> Table:
     table = Table(
         f"Single runs (Figures 5 and 6a): {len(part.samples)} broadcasts of 2 bytes, 8 clusters",
         ["algorithm", "least", "median", "mean", "99 % interval of the mean", "most",
@@ -229,6 +229,7 @@ def _single(part: Part) -> Table:
             ),
         )  # fmt: skip
     table.notes += _verdicts(times["hlot"], times["mpich-g2"])
+    table.notes += _whole_gain(part, all_parts)
     return table
 
 
@@ -244,10 +245,30 @@ def _verdicts(ours: Sequence[float], theirs: Sequence[float]) -> list[str]:
     apart = statistics.fmean(theirs) - statistics.fmean(ours) > _error(ours) + _error(theirs)
     return [
         f"Figure 5: HLOT is faster than MPICH-G2 in {percent(better)} of the runs, by "
-        f"{percent(gain)} on average, where the paper has around {percent(on_paper)}: "
-        f"{judged(better == 1)}, with {'less' if gain < on_paper else 'no less'} of a gain.",
+        f"{percent(gain)} on average, where the paper's is faster throughout: "
+        f"{judged(better == 1)}.",
         f"Figure 6a: the intervals of HLOT and of MPICH-G2 {'do not overlap' if apart else 'meet'},"
         f" where the paper's are apart: {judged(apart)}.",
+    ]
+
+
+def _whole_gain(single: Part, parts: Sequence[Part]) -> list[str]:
+    """Holds what the paper says of its testbed as a whole against each mean on all clusters."""
+    gains = {
+        part.labels["size"]: _mean(part, "mpich-g2") / _mean(part, "hlot") - 1
+        for part in parts
+        if part.labels["figure"] == "7"
+    }
+    if not gains:
+        return []
+    size, most = max(gains.items(), key=lambda each: each[1])
+    in_runs = _mean(single, "mpich-g2") / _mean(single, "hlot") - 1
+    found = max(most, in_runs)
+    return [
+        f"Abstract and section 5: around {percent(on_paper)} faster than MPICH-G2, it isn't said "
+        f"with what sizes and roots. Here it is {percent(in_runs)} in single runs and at most "
+        f"{percent(most)} over all roots, with {units.size_to_text(size)}: "
+        f"{judged(found >= on_paper)}.",
     ]
 
 

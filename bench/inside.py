@@ -52,13 +52,12 @@ class Case:
 
 def run(settings: Settings) -> None:
     page = Page(settings, subject, contents)
-    count = settings.networks or (usual_runs if settings.save else quick_runs)
-    seeds = range(settings.seed, settings.seed + count)
+    seeds = settings.seeds(usual_runs if settings.save else quick_runs)
     with ProcessPoolExecutor() as pool:
         for fault in faulty_runs.FAULTS:
             if page.has({"fault": fault}):
                 continue
-            cases = pool.map(judge, [fault] * count, seeds)
+            cases = pool.map(judge, [fault] * len(seeds), seeds)
             page.add({"fault": fault}, {}, [asdict(case) for case in cases])
     page.finish()
     if settings.lab:

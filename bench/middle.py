@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import random
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from bench import families, networks, sources
-from bench.cases import by_collective_and_size, judge_networks, percentile_90, text_of
+from bench.cases import by_collective_and_size, judge_networks, percentile_90, problem_of, text_of
 from bench.page import Page, Part
 from bench.report import Subject, Table, seconds, times
 from bench.settings import Settings
 from thalweg import bounds, planner, units
 from thalweg.algorithms import Problem
-from thalweg.collective import Collective, Kind, is_rooted
+from thalweg.collective import Kind
 
 subject = Subject(
     "middle",
@@ -63,12 +62,11 @@ class Case:
 
 def run(settings: Settings) -> None:
     page = Page(settings, subject, contents)
-    seeds = range(settings.seed, settings.seed + (settings.networks or usual_networks))
     most = settings.hosts or max(families.usual_hosts)
     judge = partial(
         judge_network, settings.sizes or sizes, settings.collectives or collectives, most
     )
-    judge_networks(page, seeds, most, judge)
+    judge_networks(page, settings.seeds(usual_networks), most, judge)
 
 
 def judge_network(
@@ -81,12 +79,6 @@ def judge_network(
         for name in of_collectives
         for size in of_sizes
     ]
-
-
-def problem_of(drawn: families.Drawn, kind: Kind, size: int) -> Problem:
-    root = random.Random(drawn.seed).randrange(drawn.ranks) if is_rooted(kind) else 0
-    collective = Collective(kind, drawn.ranks, root, size)
-    return Problem(collective, drawn.network, drawn.placement, drawn.library)
 
 
 def judge(drawn: families.Drawn, problem: Problem) -> Case:

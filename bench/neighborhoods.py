@@ -117,7 +117,7 @@ graphs: Mapping[str, Callable[[int, random.Random], Graph]] = {
 def run(settings: Settings) -> None:
     """Plans every graph and size on each network."""
     page = Page(settings, subject, contents)
-    for seed in range(settings.seed, settings.seed + (settings.networks or usual_networks)):
+    for seed in settings.seeds(usual_networks):
         cases = judge_network(seed, settings.sizes or sizes)
         page.add({"network": cases[0].network}, {}, [asdict(case) for case in cases])
         console.print(f"{cases[0].network}: {sum(case.pacing != native for case in cases)} paced")

@@ -149,6 +149,14 @@ def simulated(problem: Problem, skeleton: Skeleton, fidelity: Fidelity, messages
     return simulator.simulate(problem, skeleton, options).time
 
 
+def exits(
+    problem: Problem, skeleton: Skeleton, fidelity: Fidelity, messages: int = 0
+) -> list[float]:
+    """Seconds after which each rank is done, likewise."""
+    options = simulator.Options(fidelity=fidelity, max_messages=messages)
+    return simulator.simulate(problem, skeleton, options).exits
+
+
 families: dict[str, Callable[[Draw, int], Network]] = {
     "even": even,
     "racks": racks,

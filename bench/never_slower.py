@@ -18,7 +18,7 @@ from typing import Any
 from bench import campaign, sources
 from bench.builds import Build
 from bench.campaign import Campaign
-from bench.choice import block_size
+from bench.cases import block_bytes
 from bench.measurement import Measurement
 from bench.page import Page, Part
 from bench.report import Subject, Table, seconds, times
@@ -92,9 +92,10 @@ class Drawn:
     def _size(self, ranks: int) -> int:
         if self.collective == "barrier":
             return 0
-        size = block_size(self.collective, self.nbytes, ranks)
+        kind = parse_kind(self.collective)
+        size = block_bytes(kind, self.nbytes, ranks)
         # Reductions are of doubles.
-        return max(8, size // 8 * 8) if is_reduction(parse_kind(self.collective)) else size
+        return max(8, size // 8 * 8) if is_reduction(kind) else size
 
 
 def draw(truth: Scenario, build: str, number: int, seed: int, dilation: float) -> Drawn:

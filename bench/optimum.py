@@ -277,9 +277,8 @@ def optimum(problem: Problem, choice: float, bound: float) -> tuple[float, str]:
 
 def run(settings: Settings) -> None:
     page = Page(settings, subject, contents)
-    seeds = range(settings.seed, settings.seed + (settings.networks or usual_networks))
     judge = partial(judge_network, settings.sizes or sizes, settings.collectives or collectives)
-    judge_networks(page, seeds, most_hosts, judge)
+    judge_networks(page, settings.seeds(usual_networks), most_hosts, judge)
 
 
 def judge_network(of_sizes: Sequence[int], of_collectives: Sequence[str], seed: int) -> list[Case]:

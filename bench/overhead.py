@@ -10,15 +10,18 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from bench.builds import Build
 from bench.page import Page, Part
 from bench.report import Subject, Table, console
 from bench.settings import Settings
-from thalweg import paths
+from thalweg import paths, plans
 from thalweg.algorithms import Algorithm, all_algorithms
 from thalweg.collective import Kind
+from thalweg.network import even_network
+from thalweg.planner import Table as PlanTable
 
 subject = Subject(
     "overhead",
@@ -130,8 +133,18 @@ def _span(values: Sequence[float]) -> str:
     return " to ".join(ends)
 
 
-def _launches(case: str, ranks: int, build: Build, repetitions: int, hosts: str = "a,b") -> Samples:
-    return [_launch(build, case, ranks, hosts=hosts) for _ in range(repetitions)]
+def _launches(
+    case: str,
+    ranks: int,
+    build: Build,
+    repetitions: int,
+    hosts: str = "a,b",
+    native_plan: bool = False,
+) -> Samples:
+    return [
+        _launch(build, case, ranks, hosts=hosts, native_plan=native_plan)
+        for _ in range(repetitions)
+    ]
 
 
 def _init(ranks: int, build: Build, repetitions: int) -> Samples:
@@ -145,7 +158,14 @@ def _init(ranks: int, build: Build, repetitions: int) -> Samples:
     return found
 
 
-def _recorded(case: str, ranks: int, recorded: str, build: Build, repetitions: int) -> Samples:
+def _recorded(
+    case: str,
+    ranks: int,
+    recorded: str,
+    build: Build,
+    repetitions: int,
+    native_plan: bool = False,
+) -> Samples:
     """Compares what a call takes beyond the MPI library's own, without and with recording.
 
     Launches alternate; each compares with the library's call in itself. With events they are
@@ -154,7 +174,9 @@ def _recorded(case: str, ranks: int, recorded: str, build: Build, repetitions: i
     less, more = ("run record", "events") if recorded == "events" else ("", recorded)
     return [
         {
-            name: _launch(build, case, ranks, recorded=recording)["difference_ns"]
+            name: _launch(build, case, ranks, recorded=recording, native_plan=native_plan)[
+                "difference_ns"
+            ]
             for name, recording in (("off", less), ("on", more))
         }
         for _ in range(2 * repetitions)
@@ -212,13 +234,18 @@ def _size(count: float) -> str:
 
 cases: Mapping[str, Callable[[Build, int], Samples]] = {
     "native call": partial(_launches, "pass-through", 1),
+    "native barrier": partial(_launches, "pass-through-barrier", 1),
+    "native call in place": partial(_launches, "pass-through-in-place", 1),
     "message": partial(_launches, "message", 1),
     "one host": partial(_launches, "small-call", 2, hosts="a"),
     "planned call": partial(_launches, "planned-call", 2),
-    "communicators": partial(_launches, "communicators", 2),
+    "used communicators": partial(_launches, "communicators", 2, native_plan=True),
     "recorded native call": partial(_recorded, "pass-through", 1, "run record"),
     "recorded message": partial(_recorded, "message", 1, "run record"),
     "recorded planned call": partial(_recorded, "planned-call", 2, "run record"),
+    "recorded communicators": partial(
+        _recorded, "communicators", 2, "run record", native_plan=True
+    ),
     "events": partial(_recorded, "planned-call", 2, "events"),
     "recorded run": partial(_whole, "run record"),
     "run with events": partial(_whole, "events"),
@@ -236,13 +263,20 @@ _memory = partial(Row, text=_size, has_share=False)
 
 rows: Sequence[Row] = [
     _compared("a native call (broadcast on MPI_COMM_SELF)", "native call", aim="60 ns"),
+    _compared("a native call without data (barrier on MPI_COMM_SELF)", "native barrier",
+              aim="60 ns"),
+    _compared("a native call in place (allreduce on MPI_COMM_SELF)", "native call in place",
+              aim="60 ns"),
     _compared("a message (MPI_Sendrecv with itself)", "message"),
     _compared("an allreduce of 8 bytes of 2 ranks on one host", "one host", aim="2 %"),
     _compared("a planned call (barrier of 2 ranks)", "planned call"),
-    _compared("a communicator made and freed (10^5 of 2 ranks)", "communicators", aim="5 %"),
+    _compared("a communicator made, used once and freed (10^5 of 2 ranks)", "used communicators",
+              aim="5 %"),
     _in_turn("a native call, recorded", "recorded native call", has_share=False),
     _in_turn("a message, recorded", "recorded message", aim="30 ns", has_share=False),
     _in_turn("a planned call, recorded", "recorded planned call", has_share=False),
+    _in_turn("a communicator made, used once and freed, recorded", "recorded communicators",
+             has_share=False),
     # A call, a send and a receive.
     _in_turn("one of the three events of a planned call", "events", aim="100 ns", parts=3,
              has_share=False),
@@ -264,13 +298,16 @@ rows: Sequence[Row] = [
 
 def _launch(
     build: Build, case: str, ranks: int, thalweg: bool = True, recorded: str = "",
-    force: str = planned, hosts: str = "a,b",
+    force: str = planned, hosts: str = "a,b", native_plan: bool = False,
 ) -> dict[str, float]:  # fmt: skip
     """Runs the program and reads its lines "name value".
 
     `case`: its arguments.
 
     `recorded`: nothing, "run record", or "events", which are recorded besides.
+
+    `native_plan`: two ranks have a plan by which all is native, in place of `force` and `hosts`. So
+    communicators are set up when their calls have earned it; where calls are forced, at the first.
     """
     program = paths.binary(f"thalweg-bench-overhead-{build.flavour}")
     with tempfile.TemporaryDirectory() as folder:
@@ -279,11 +316,24 @@ def _launch(
             "THALWEG_FORCE": force,
             "THALWEG_ASSUME_HOSTS": hosts,
         }
+        if native_plan:
+            preloaded |= _native_plan(Path(folder) / "plan")
         if recorded:
-            preloaded["THALWEG_RECORD"] = folder
+            preloaded["THALWEG_RECORD"] = str(Path(folder) / "record")
         if recorded == "events":
             preloaded["THALWEG_EVENTS"] = "64MB"
         printed = build.run((ranks, preloaded if thalweg else {}, [str(program), *case.split()]))
     return {name: float(value) for name, value in map(str.split, printed.splitlines())} | {
         "none": 0.0
+    }
+
+
+def _native_plan(path: Path) -> dict[str, str]:
+    """Writes a plan by which all is native; returns with what two ranks of two hosts follow it."""
+    network = even_network(2, 1e-4, 1e9)
+    plans.write_table(path, network, "", PlanTable([0, 1], []))
+    return {
+        "THALWEG_PLAN": str(path),
+        "THALWEG_FORCE": "",
+        "THALWEG_ASSUME_HOSTS": ",".join(host.name for host in network.hosts),
     }

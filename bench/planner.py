@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from bench import networks, sources
-from bench.cases import by_collective_and_size, judge_networks, percentile_90
+from bench.cases import block_bytes, by_collective_and_size, judge_networks, percentile_90
 from bench.page import Page, Part
 from bench.report import Subject, Table, percent, seconds, times
 from bench.settings import Settings
@@ -108,10 +108,9 @@ class Contest:
 
 def run(settings: Settings) -> None:
     page = Page(settings, subject, contents)
-    seeds = range(settings.seed, settings.seed + (settings.networks or usual_networks))
     most = settings.hosts or most_hosts
     judge_seed = partial(judge_network, settings.sizes or sizes, settings.collectives, most)
-    judge_networks(page, seeds, most, judge_seed)
+    judge_networks(page, settings.seeds(usual_networks), most, judge_seed)
 
 
 def judge_network(
@@ -184,8 +183,7 @@ def judge_of(problem: Problem) -> Fidelity:
 
 def problem_of(drawn: networks.Drawn, kind: Kind, root: int, size: int) -> Problem:
     """Returns one rank on each host; all blocks of a block collective have `size` together."""
-    blocks = Collective(kind, drawn.hosts, root, 1).blocks
-    each = 0 if kind is Kind.barrier else max(1, size // blocks)
+    each = 0 if kind is Kind.barrier else block_bytes(kind, size, drawn.hosts)
     collective = Collective(kind, drawn.hosts, root, each)
     return Problem(collective, drawn.network, range(drawn.hosts), networks.library)
 

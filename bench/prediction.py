@@ -10,6 +10,7 @@ from bench import campaign, sources
 from bench.bars import close_to_best, most_regret, undecided
 from bench.builds import Build
 from bench.campaign import Campaign
+from bench.cases import Asked, asked_labels, asked_text, block_bytes
 from bench.measurement import Measurement
 from bench.page import Page, Part, Record
 from bench.report import Subject, Table, percent, seconds
@@ -36,8 +37,6 @@ most_error = 0.20
 of_file = "choice of file"
 """The fact that a choice is the plan file's, which is what runs, and not a plan for one size."""
 times_bound = 5.0  # that an algorithm takes, as far as progress is concerned
-Asked = tuple[str, int]
-"""A collective and a size."""
 
 
 @dataclass(frozen=True)
@@ -81,33 +80,18 @@ def parts(settings: Settings, page: Page) -> Campaign[Asked]:
     def duration(truth: Scenario, asked: Asked) -> float:
         name, size = asked
         kind = parse_kind(name)
-        bound = physical_limit(truth, name, block_of(name, size, len(truth.hosts))) or 0
+        bound = physical_limit(truth, name, block_bytes(kind, size, len(truth.hosts))) or 0
         count = sum(each.supports(kind) for each in all_algorithms())
         return count * min(most_seconds, (settings.repetitions + 1) * times_bound * bound)
 
     def measure(session: Session, build: Build, planned: Planned, asked: Asked) -> None:
         add(page, session, build, planned, asked, settings)
 
-    return Campaign(grid(settings), _what, labels, duration, measure)
+    return Campaign(grid(settings), asked_text, asked_labels, duration, measure)
 
 
 def grid(settings: Settings) -> list[Asked]:
     return [(name, size) for size in settings.sizes or sizes for name in collectives]
-
-
-def labels(scenario: str, build: str, asked: Asked) -> Record:
-    name, size = asked
-    return {"scenario": scenario, "build": build, "collective": name, "size": size}
-
-
-def _what(asked: Asked) -> str:
-    collective, size = asked
-    return f"{collective} of {units.size_to_text(size)}"
-
-
-def block_of(collective: str, size: int, ranks: int) -> int:
-    """Returns the bytes of the vector, or of one block."""
-    return max(1, size // Collective(parse_kind(collective), ranks, 0, 1).blocks)
 
 
 def add(
@@ -121,7 +105,7 @@ def add(
     """Measures each algorithm with its best parameters by prediction."""
     name, size = asked
     net = network.read(planned.network)
-    block = block_of(name, size, len(net.hosts))
+    block = block_bytes(parse_kind(name), size, len(net.hosts))
     problem = problem_of(name, block, net, build.flavour)
     predicted = predictions(problem, build.flavour)
     chosen = choice(planned.plan, problem.collective) if size == small else None
@@ -139,10 +123,12 @@ def add(
         "dilation": session.dilation,
         "failed_launches": measured.failed_launches,
     }
-    page.add(labels(session.name, build.name, asked), facts, measured.raw())
+    page.add(asked_labels(session.name, build.name, asked), facts, measured.raw())
 
 
 def problem_of(collective: str, block: int, net: Network, library: str) -> Problem:
+    """Returns the collective from rank 0, one rank on each host, with `block` bytes of the vector
+    or of each block."""
     ranks = len(net.hosts)
     return Problem(Collective(parse_kind(collective), ranks, 0, block), net, range(ranks), library)
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from bench import cmpi, networks
 from bench.cmpi_collectives import Cmpi, algorithms
+from bench.cmpi_gains import named
 from bench.page import Record
 from bench.plot import Line, LinePanel, line_chart
 from bench.report import Content, Figure, Table, percent, seconds
@@ -27,7 +28,9 @@ from thalweg.simulator import Fidelity, Generator, Sample
 
 setup = cmpi.Setup("trees", networks=1)
 """The paper's default setting."""
-placement = "random"
+usual_placement = "random"
+other_placements = ("block", "round robin")
+"""By which ranks are placed for a tenth of the trees, binomial ones in one piece."""
 whole_window, cut_window = 1, 8
 """Messages that a rank has in flight: MPI_Send of a long vector returns once it is received."""
 whole_vectors = (Kind.bcast, Kind.reduce)
@@ -49,6 +52,7 @@ class Draw:
     generator: Generator
     count: int
     segmented: bool = False
+    placement: str = usual_placement
 
     @property
     def labels(self) -> Record:
@@ -56,6 +60,7 @@ class Draw:
             "carlo": self.kind.name,
             "generator": self.generator.name,
             "segmented": self.segmented,
+            "placement": self.placement,
         }
 
 
@@ -77,6 +82,7 @@ class Carlo:
     plan: str
     density: Sequence[Sequence[float]]
     """Time, and share of the trees within a bin of equal ratios around it."""
+    placement: str = usual_placement
 
     @property
     def trees(self) -> str:
@@ -89,11 +95,13 @@ def draws(count: int, segmented: int) -> Iterator[Draw]:
         yield Draw(kind, generator, count)
         if kind in whole_vectors:
             yield Draw(kind, generator, segmented, segmented=True)
+    for kind, placement in itertools.product(algorithms, other_placements):
+        yield Draw(kind, Generator.binomial, max(1, count // 10), placement=placement)
 
 
 def sampled(draw: Draw) -> Record:
     """Times the trees of a draw, and what they are compared with."""
-    problem = problem_of(draw.kind)
+    problem = problem_of(draw)
     times = segmented_times(problem, draw) if draw.segmented else whole_times(problem, draw)
     wanted = Options(
         library=networks.library, effort=Effort.patient, disabled=networks.only_algorithms
@@ -116,22 +124,27 @@ def sampled(draw: Draw) -> Record:
             fast(problem, plan.skeleton),
             plan.algorithm,
             times.density(),
+            draw.placement,
         )
     )
 
 
-def problem_of(kind: Kind) -> Problem:
-    found = cmpi.problems(replace(setup, kinds=(kind,)), seed=1)
-    return next(problem for name, problem in found if name == placement)
+def problem_of(draw: Draw) -> Problem:
+    found = cmpi.problems(replace(setup, kinds=(draw.kind,)), seed=1)
+    return next(problem for name, problem in found if name == draw.placement)
 
 
 def fast(problem: Problem, skeleton: Skeleton) -> float:
     return networks.simulated(problem, skeleton, Fidelity.fast)
 
 
+def fast_exits(problem: Problem, skeleton: Skeleton) -> list[float]:
+    return networks.exits(problem, skeleton, Fidelity.fast)
+
+
 def in_one_piece(problem: Problem) -> float:
     """Seconds of CMPI's collective as printed."""
-    return Cmpi(problem, setup.shape()).seconds(problem, fast)
+    return Cmpi(problem, setup.shape()).seconds(problem, fast_exits)
 
 
 def in_segments(problem: Problem) -> float:
@@ -250,22 +263,25 @@ drawers: Mapping[Generator, Callable[[Sequence[int], random.Random], Children]] 
 
 
 def contents(found: Sequence[Carlo]) -> list[Content]:
-    return [table(found), figure(found)] if found else []
+    if not found:
+        return []
+    return [table(found), figure([each for each in found if each.placement == usual_placement])]
 
 
 def table(found: Sequence[Carlo]) -> Table:
     rows = Table(
         "Random trees",
-        ["collective", "trees", "how many", "best", "median", "MPICH2 1.4", "faster than it",
-         "CMPI", "faster than it", "Thalweg", "plan", "better than all"],
+        ["collective", "placement", "trees", "how many", "best", "median", "MPICH2 1.4",
+         "faster than it", "CMPI", "faster than it", "Thalweg", "plan", "better than all"],
         notes=[
-            f"{setup.hosts} hosts of a cloud, {setup.ranks} ranks placed at random, "
+            f"{setup.hosts} hosts of a cloud, {setup.ranks} ranks, "
             f"{units.size_to_text(setup.size)}, a random root. Binomial: the binomial tree of MPI "
             "libraries with its ranks permuted at random; recursive: ranks join in random order, "
             "each below any rank in the tree. Faster than it: the share of the trees.",
             "Trees pass the vector on in one piece, and a rank sends one message at a time, as "
             "MPI_Send does with long vectors; CMPI's is as printed, with MPICH2's own collective "
-            "in each group (cmpi.md). Segmented: each random tree, and the binomial trees of "
+            "in each group (cmpi.md), and as if groups shared no link; random trees and plans "
+            "share the racks' links. Segmented: each random tree, and the binomial trees of "
             "CMPI's groups joined to one, cut the vector into the best of segments of "
             f"{', '.join(units.size_to_text(size) for size in segments)}, {cut_window} in flight "
             "from a rank. MPICH2's bcast and reduce and Thalweg's plans cut it in either case. "
@@ -277,6 +293,7 @@ def table(found: Sequence[Carlo]) -> Table:
     for each in found:
         rows.add(
             each.collective,
+            each.placement,
             each.trees,
             f"{each.count:,}",
             seconds(each.minimum),
@@ -303,9 +320,10 @@ def verdicts(found: Sequence[Carlo]) -> Iterator[str]:
             continue
         slower = each.cmpi / each.minimum - 1
         yield (
-            f"{each.collective}: {share(each.better)} of the permuted binomial trees are faster "
-            f"than CMPI, whose time is {percent(abs(slower))} {'above' if slower > 0 else 'below'} "
-            f"the best one's, so that it is {'' if slower <= close else 'not '}close to it."
+            f"{each.collective}, {named[each.placement]}: {share(each.better)} of the permuted "
+            f"binomial trees are faster than CMPI, whose time is {percent(abs(slower))} "
+            f"{'above' if slower > 0 else 'below'} the best one's, so that it is "
+            f"{'' if slower <= close else 'not '}close to it."
         )
 
 
@@ -314,8 +332,8 @@ def figure(found: Sequence[Carlo]) -> Figure:
     drawing = Figure("Density of the trees' times", "trees-density", line_chart(panels))
     drawing.notes.append(
         f"Figure 9 of the paper: the share of the trees in each of {shown} bins of equal ratios "
-        "of time, dashed those with segments; the upright lines are CMPI's tree in one piece, "
-        "MPICH2's choice and Thalweg's plan."
+        "of time, dashed those with segments; the upright lines are CMPI's collective, MPICH2's "
+        "choice and Thalweg's plan, of ranks placed at random."
     )
     return drawing
 

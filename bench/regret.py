@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import itertools
-import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from bench import families, networks, sources
-from bench.cases import judge_networks, text_of
+from bench.cases import judge_networks, problem_of, text_of
 from bench.page import Page, Part
 from bench.planner import fluid_messages, judge_of
 from bench.report import Subject, Table, percent, seconds
 from bench.settings import Settings
 from thalweg import planner
 from thalweg.algorithms import Problem, Skeleton
-from thalweg.collective import Collective, Kind, is_rooted
+from thalweg.collective import Collective, Kind
 
 subject = Subject(
     "regret",
@@ -54,10 +53,9 @@ class Case:
 
 def run(settings: Settings) -> None:
     page = Page(settings, subject, contents)
-    seeds = range(settings.seed, settings.seed + (settings.networks or usual_networks))
     most = settings.hosts or max(families.usual_hosts)
     judge = partial(judge_network, settings.collectives or collectives, most)
-    judge_networks(page, seeds, most, judge)
+    judge_networks(page, settings.seeds(usual_networks), most, judge)
 
 
 def judge_network(of_collectives: Sequence[str], most: int, seed: int) -> list[Case]:
@@ -84,9 +82,8 @@ def sizes(blocks: int) -> Iterator[int]:
 
 
 def judge(drawn: families.Drawn, table: planner.Table, kind: Kind, size: int) -> Case:
-    root = random.Random(drawn.seed).randrange(drawn.ranks) if is_rooted(kind) else 0
-    collective = Collective(kind, drawn.ranks, root, size)
-    problem = Problem(collective, drawn.network, drawn.placement, drawn.library)
+    problem = problem_of(drawn, kind, size)
+    root = problem.collective.root
     plan = planner.plan(problem, planner.Options(library=drawn.library))
     row = table.find(kind, root, size)
     native = plan.native.time

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass, field, fields, replace
+from typing import Final, Self
 
 from bench.builds import Build
 
 scenario_names = ("two-sites", "cloud", "even")
 budget = 30.0  # un-dilated seconds of a probe
+NARROWS: Final = {"narrows": True}
+"""Metadata of settings that leave out parts of a page if an option sets them."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,7 @@ class Settings:
 
     builds: list[Build]
     scenarios: Sequence[str] = scenario_names
-    sizes: Sequence[int] = ()  # bytes; empty: the command's own
+    sizes: Sequence[int] = field(default=(), metadata=NARROWS)  # bytes; empty: the command's own
     repetitions: int = 7
     seed: int = 1
     dilation: float | None = None  # of the lab; None: the scenario's own
@@ -29,18 +31,29 @@ class Settings:
     render: bool = False  # without any part: only the page is written again
     budget: float = budget  # of a probe
     budget_is_set: bool = False  # by the option
-    programs: Sequence[str] = ()  # of breakdown; empty: all
+    builds_are_set: bool = field(default=False, metadata=NARROWS)  # by the option
+    scenarios_are_set: bool = field(default=False, metadata=NARROWS)  # by the option
+    programs: Sequence[str] = field(default=(), metadata=NARROWS)  # empty: the command's own
     simulate: bool = False  # instead of measuring
-    trees: int | None = None  # that are drawn at random; None: the command's own
-    plans: Sequence[str] = ()  # of never-slower; empty: all
-    senders: Sequence[int] = ()  # per site, of wan; empty: those of the paper's figures
-    networks: int | None = None  # drawn, from `seed` on; None: the command's own
-    hosts: int | None = None  # at most, of a network; None: the command's own
-    calls: int | None = None  # of a stress program; None: the command's own
-    collectives: Sequence[str] = ()  # empty: the command's own
+    trees: int | None = field(default=None, metadata=NARROWS)  # drawn; None: the command's own
+    plans: Sequence[str] = field(default=(), metadata=NARROWS)  # of never-slower; empty: all
+    senders: Sequence[int] = field(default=(), metadata=NARROWS)  # per site; empty: the paper's
+    networks: int | None = field(default=None, metadata=NARROWS)  # drawn; None: the command's own
+    hosts: int | None = field(default=None, metadata=NARROWS)  # at most; None: the command's own
+    calls: int | None = field(default=None, metadata=NARROWS)  # of stress; None: its own number
+    collectives: Sequence[str] = field(default=(), metadata=NARROWS)  # empty: the command's own
     papers: Sequence[str] = ()  # whose figures are made; empty: all
     lab: bool = False  # also what needs the lab
-    is_partial: bool = False  # whether an option leaves out what the command makes without it
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether an option leaves out what the command makes without it."""
+        narrowing = (each.name for each in fields(self) if each.metadata.get("narrows"))
+        return any(getattr(self, name) for name in narrowing)
+
+    def seeds(self, usual: int) -> range:
+        """Returns the seeds of the networks to draw, of which there usually are this many."""
+        return range(self.seed, self.seed + (self.networks or usual))
 
     def debian_builds(self) -> list[Build]:
         """Open MPI 4.1 and MPICH 4.0, for which the bars are set."""

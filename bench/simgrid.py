@@ -100,8 +100,8 @@ def gain(cases: Iterable[Case], by: By) -> float:
 
 def run(settings: Settings) -> None:
     page = Page(settings, subject, contents)
-    first, most = settings.seed, settings.hosts or most_hosts
-    for seed in range(first, first + (settings.networks or usual_networks)):
+    most = settings.hosts or most_hosts
+    for seed in settings.seeds(usual_networks):
         drawn = networks.drawn(seed, most)
         cases = judge_network(
             drawn, settings.sizes or planner.sizes, settings.collectives or collectives

@@ -33,7 +33,7 @@ struct Topology {
 };
 
 /// Returns the flows' rates: max-min fair.
-inline std::vector<Rate> shares(const Topology& truth, std::span<const Arrow> flows,
+inline std::vector<Rate> shares(const Topology& truth, std::span<const Flow> flows,
                                 std::span<const Rate> limits) {
   using simulator::MaxMin;
   using simulator::PortId;
@@ -72,7 +72,8 @@ public:
 
   [[nodiscard]] HostId hosts() const override { return _truth.hosts(); }
   [[nodiscard]] double dilation() const override { return 1; }
-  std::vector<Flow> transfer(std::span<const Burst> bursts, const std::string& what) override;
+  std::vector<FlowArrivals> transfer(std::span<const Burst> bursts,
+                                     const std::string& what) override;
   [[nodiscard]] Nanoseconds clock() const override { return _clock; }
   [[nodiscard]] Nanoseconds deadline(double share) const override {
     return static_cast<Nanoseconds>(_budget.value() * share * 1e9);
@@ -103,9 +104,10 @@ private:
   [[nodiscard]] Rate noisy(Rate rate) {
     return rate * std::max(0.5, 1 + std::normal_distribution<>(0, _noise)(_random));
   }
-  void slow_crossed(const Topology& truth, std::span<const Arrow> flows, std::span<Rate> limits);
-  void slow_far(const Topology& truth, std::span<const Arrow> flows, std::span<Rate> limits);
-  static void arrive(const Stream& stream, double rate, Nanoseconds now, double before, Flow& flow);
+  void slow_crossed(const Topology& truth, std::span<const Flow> flows, std::span<Rate> limits);
+  void slow_far(const Topology& truth, std::span<const Flow> flows, std::span<Rate> limits);
+  static void arrive(const Stream& stream, double rate, Nanoseconds now, double before,
+                     FlowArrivals& received);
 
   const Topology& _truth;
   Time _budget;
@@ -116,16 +118,16 @@ private:
 
 /// Records the messages whose last byte is sent at a rate that holds from `now` on.
 inline void SimulatedProber::arrive(const Stream& stream, double rate, Nanoseconds now,
-                                    double before, Flow& flow) {
-  const auto size = static_cast<double>(flow.message);
-  while ((static_cast<double>(flow.arrivals.size()) + 1) * size <= stream.done + 1e-3) {
-    const double last = (static_cast<double>(flow.arrivals.size()) + 1) * size;
-    flow.arrivals.push_back(now + static_cast<Nanoseconds>((last - before) / rate * 1e9) +
-                            stream.latency);
+                                    double before, FlowArrivals& received) {
+  const auto size = static_cast<double>(received.message);
+  while ((static_cast<double>(received.arrivals.size()) + 1) * size <= stream.done + 1e-3) {
+    const double last = (static_cast<double>(received.arrivals.size()) + 1) * size;
+    received.arrivals.push_back(now + static_cast<Nanoseconds>((last - before) / rate * 1e9) +
+                                stream.latency);
   }
 }
 
-inline void SimulatedProber::slow_crossed(const Topology& truth, std::span<const Arrow> flows,
+inline void SimulatedProber::slow_crossed(const Topology& truth, std::span<const Flow> flows,
                                           std::span<Rate> limits) {
   const auto rates = shares(truth, flows, limits);
   std::vector<bool> slow(flows.size());
@@ -142,11 +144,11 @@ inline void SimulatedProber::slow_crossed(const Topology& truth, std::span<const
     if (slow[f]) limits[f] = rates[f] * std::uniform_real_distribution<>(0.2, 1)(_random);
 }
 
-inline void SimulatedProber::slow_far(const Topology& truth, std::span<const Arrow> flows,
+inline void SimulatedProber::slow_far(const Topology& truth, std::span<const Flow> flows,
                                       std::span<Rate> limits) {
   constexpr double longer = 1.5, nearly = 0.95;
   const auto rates = shares(truth, flows, limits);
-  const auto trip = [&](Arrow flow) {
+  const auto trip = [&](Flow flow) {
     return truth.latency(flow.from, flow.to) + truth.latency(flow.to, flow.from);
   };
   for (std::size_t f = 0; f < flows.size(); ++f)
@@ -164,11 +166,11 @@ inline void SimulatedProber::slow_far(const Topology& truth, std::span<const Arr
     }
 }
 
-inline std::vector<Flow> SimulatedProber::transfer(std::span<const Burst> bursts,
-                                                   const std::string& what) {
-  std::vector<Flow> flows(bursts.size());
+inline std::vector<FlowArrivals> SimulatedProber::transfer(std::span<const Burst> bursts,
+                                                           const std::string& what) {
+  std::vector<FlowArrivals> received(bursts.size());
   std::vector<Stream> streams;
-  std::vector<Arrow> arrows;
+  std::vector<Flow> flows;
   std::vector<Rate> limits;
   const auto start = _clock;
   Nanoseconds now = start, farthest = 0;
@@ -178,27 +180,27 @@ inline std::vector<Flow> SimulatedProber::transfer(std::span<const Burst> bursts
   for (std::size_t b = 0; b < bursts.size(); ++b) {
     const auto from = static_cast<HostId>(bursts[b].from), to = static_cast<HostId>(bursts[b].to);
     const auto latency = static_cast<Nanoseconds>(_truth.latency(from, to).value() * 1e9);
-    flows[b].message = bursts[b].size;
+    received[b].message = bursts[b].size;
     streams.push_back(
         {static_cast<double>(bursts[b].count * bursts[b].size), 0, start,
          bursts[b].limit > 0 ? start + bursts[b].limit : std::numeric_limits<Nanoseconds>::max(),
          latency, true});
-    arrows.push_back({from, to});
+    flows.push_back({from, to});
     limits.push_back(noisy(_truth.rate(from, to)));
     if (stray > 0 && std::bernoulli_distribution(stray)(_random))
       limits.back() = limits.back() * std::uniform_real_distribution<>(0.2, 0.8)(_random);
     farthest = std::max(farthest, latency);
   }
-  if (crossed) slow_crossed(truth, arrows, limits);
-  if (unfair) slow_far(truth, arrows, limits);
+  if (crossed) slow_crossed(truth, flows, limits);
+  if (unfair) slow_far(truth, flows, limits);
   std::vector<std::size_t> open(bursts.size());
   for (std::size_t b = 0; b < open.size(); ++b)
     open[b] = b;
   while (!open.empty()) {
-    std::vector<Arrow> running;
+    std::vector<Flow> running;
     std::vector<Rate> allowed;
     for (auto b : open)
-      running.push_back(arrows[b]), allowed.push_back(limits[b]);
+      running.push_back(flows[b]), allowed.push_back(limits[b]);
     const auto rates = shares(truth, running, allowed);
     double next = std::numeric_limits<double>::infinity(); // seconds
     for (std::size_t k = 0; k < open.size(); ++k) {
@@ -210,7 +212,7 @@ inline std::vector<Flow> SimulatedProber::transfer(std::span<const Burst> bursts
       auto& stream = streams[open[k]];
       const double before = stream.done;
       stream.done += next * rates[k].value();
-      arrive(stream, rates[k].value(), now, before, flows[open[k]]);
+      arrive(stream, rates[k].value(), now, before, received[open[k]]);
     }
     now += static_cast<Nanoseconds>(std::ceil(next * 1e9));
     std::erase_if(open, [&](std::size_t b) {
@@ -221,7 +223,7 @@ inline std::vector<Flow> SimulatedProber::transfer(std::span<const Burst> bursts
   _clock = now + 2 * farthest + ordering * static_cast<Nanoseconds>(2 * bursts.size());
   spent[what] += _clock - start;
   ++runs;
-  return flows;
+  return received;
 }
 
 /// Returns what a probe would know about latencies.

@@ -25,7 +25,7 @@ from bench import families, networks, report, smpi_model, sources
 from bench.page import Page, Part
 from bench.report import Subject, console, seconds, times
 from bench.settings import Settings
-from bench.smpi_programs import Program, build, most_with_long, programs
+from bench.smpi_programs import Program, build, most_of_class_s, most_with_long, programs
 from bench.smpi_run import (
     Inputs,
     cloud,
@@ -170,11 +170,11 @@ def contents(parts: Sequence[Part]) -> list[report.Table]:
             f"{smpi_model.payload_in_words(smpi_model.payload)}.",
             f"Messages up to MPICH's eager limit, {eager_limit} bytes, don't wait for their "
             "receives.",
-            "IS is a program of others: the NAS Parallel Benchmarks' in C, class S, as Debian's "
-            "source of SimGrid has it. CG has 1,024 unknowns; N-body's broadcasts have 1 MB, above "
-            f"{most_with_long} ranks 131 KB.",
-            f"Each program is simulated up to so many ranks: {reached}; IS of class S "
-            "refuses more than 128.",
+            "IS is a program of others: the NAS Parallel Benchmarks' in C, as Debian's source of "
+            f"SimGrid has it, up to {most_of_class_s} ranks of class S, else A. CG has 1,024 "
+            f"unknowns; N-body's broadcasts have 1 MB, above {most_with_long} ranks 131 KB.",
+            f"Each program is simulated up to so many ranks: {reached}; IS refuses more than "
+            "1,024.",
         ],
     )  # fmt: skip
     costs = report.Table(

@@ -27,7 +27,7 @@ subject = Subject(
     "trees",
     "Trees",
     sources.planned,
-    ("carlo", "generator", "segmented", "clusters", "size"),
+    ("carlo", "generator", "segmented", "placement", "clusters", "size"),
     made="Simulated",
 )
 trees, segmented_trees = 1_000_000, 2_000

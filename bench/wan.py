@@ -10,6 +10,7 @@ from typing import Any
 from bench import campaign, compare, networks, sources, wan_page
 from bench.builds import Build
 from bench.campaign import Campaign
+from bench.cases import asked_labels, asked_text
 from bench.matsuda import Contest, by_simulator, contests, numbers, plan
 from bench.page import Page, Record
 from bench.prediction import variant
@@ -17,7 +18,7 @@ from bench.report import Subject
 from bench.samples import Cell, thalweg
 from bench.session import Planned, Session, launch_timeout, physical_limit, with_thalweg
 from bench.settings import Settings
-from thalweg import network, planner, simulator, units
+from thalweg import network, planner, simulator
 from thalweg.algorithms import Parameters, Problem, find
 from thalweg.collective import Collective, parse_kind
 from thalweg.lab import scenario
@@ -176,12 +177,7 @@ def add_simulated(page: Page, question: Question, truth: Scenario) -> None:
 
 def labels(scenario_name: str, build: str, wanted: Asked) -> dict[str, Any]:
     contest, size = wanted
-    return {
-        "scenario": scenario_name,
-        "build": build,
-        "collective": contest.collective,
-        "size": size,
-    }
+    return asked_labels(scenario_name, build, (contest.collective, size))
 
 
 def facts(question: Question, truth: Scenario, predicted: Mapping[str, float]) -> dict[str, Any]:
@@ -220,4 +216,4 @@ def _simulated(question: Question, name: str, time: float) -> Record:
 
 def _what(wanted: Asked) -> str:
     contest, size = wanted
-    return f"{contest.collective} of {units.size_to_text(size)}"
+    return asked_text((contest.collective, size))

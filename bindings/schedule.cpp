@@ -93,6 +93,13 @@ std::pair<std::int64_t, std::int64_t> interval(const Layout& layout, std::int32_
                                 " of segment " + std::to_string(segment) +
                                 " aren't in a layout of " + std::to_string(layout.segments()) +
                                 " segments of " + std::to_string(layout.chunks()) + " chunks");
+  const ChunkId parts = layout.parts();
+  if (layout.segments() > 1 && count > 1 && first / parts != (first + count - 1) / parts)
+    throw std::invalid_argument(
+        std::to_string(count) + " chunks from " + std::to_string(first) +
+        " are of several blocks, whose parts in a segment aren't adjacent: ask for chunks of one "
+        "block, which has " +
+        std::to_string(parts));
   const Interval result = layout.interval(segment, first, count);
   return {result.begin, result.end};
 }

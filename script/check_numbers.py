@@ -31,6 +31,7 @@ from page_numbers import (
     digest,
     rows,
 )
+from page_verdicts import verdict_faults
 
 README = "README.md"
 PAPERS = "docs/papers.md"
@@ -264,6 +265,9 @@ def faults(root: Path, known: Mapping[str, Claims] = claims.CLAIMS) -> Iterator[
     yield from table_faults(readme, pages)
     yield from all_faults(list(paragraphs(readme)), known[README], README, pages)
     yield from all_faults(list(verdicts(papers)), known[PAPERS], PAPERS, pages)
+    for line, row in tables(papers):
+        if "verdict" in row:
+            yield from (f"{PAPERS}:{line}: {fault}" for fault in verdict_faults(root, row))
     if AUDIT in known:
         found = list(findings((root / AUDIT).read_text()))
         yield from all_faults(found, known[AUDIT], AUDIT, pages)

@@ -11,6 +11,7 @@ from thalweg import units
 from thalweg.analysis import paths, stages, waits, words
 from thalweg.analysis.findings import Findings
 from thalweg.printable import plural
+from thalweg.units import ns_to_text
 
 MOST = 10
 """Most rows of a table of many."""
@@ -24,7 +25,7 @@ def show(found: Findings) -> Iterator[Any]:
     yield (
         f"{plural(run.ranks, 'rank')} on {plural(len(set(run.hosts)), 'host')}, "
         f"{plural(int(found.shapes['calls'].sum()), 'call')}"
-        + (f"; clocks agree within {_time(run.clock_error_ns)}" if run.clock_error_ns else "")
+        + (f"; clocks agree within {ns_to_text(run.clock_error_ns)}" if run.clock_error_ns else "")
         + (
             f"; {plural(run.left_out, 'call')} left out, of which records are missing"
             if run.left_out
@@ -62,10 +63,6 @@ def _table(title: str, columns: Sequence[str]) -> Table:
     return table
 
 
-def _time(nanoseconds: float | None) -> str:
-    return "-" if nanoseconds is None else units.time_to_text(nanoseconds * 1e-9)
-
-
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
@@ -75,7 +72,8 @@ def _shapes(found: Findings) -> Table:
     for row in found.shapes.head(MOST).iter_rows(named=True):
         name = f"{row['kind']} of {units.size_to_text(row['size'])}, {row['ranks']} ranks"
         how = row["algorithm"] if row["planned"] else f"native ({row['reason']})"
-        table.add_row(name, str(row["calls"]), how, _time(row["usual"]), _time(row["total"]))
+        times = (ns_to_text(row["usual"]), ns_to_text(row["total"]))
+        table.add_row(name, str(row["calls"]), how, *times)
     return table
 
 
@@ -92,7 +90,7 @@ def _busy(found: Findings) -> Table:
     for row in found.busy.head(MOST).iter_rows(named=True):
         link = f"{row['from_host']} -> {row['to_host']}" if row["from_host"] else "not known"
         whose = "the same call" if row["same_call"] else "another call"
-        table.add_row(row["resource"], link, whose, _time(row["time"]))
+        table.add_row(row["resource"], link, whose, ns_to_text(row["time"]))
     return table
 
 
@@ -104,8 +102,8 @@ def _waits(found: Findings) -> Table:
         whom = "-" if nobody else f"rank {row['culprit']} ({_percent(row['share'])})"
         planned = "" if row["planned"] else " (native)"
         table.add_row(
-            row["state"], row["kind"] + planned, str(row["times"]), _time(row["mean"]),
-            _time(row["total"]), whom, waits.why_late(row) or "-",
+            row["state"], row["kind"] + planned, str(row["times"]), ns_to_text(row["mean"]),
+            ns_to_text(row["total"]), whom, waits.why_late(row) or "-",
         )  # fmt: skip
     return table
 
@@ -115,7 +113,7 @@ def _breakdown(found: Findings) -> Table:
     shape, name = _tree_shape(found)
     table = _table(f"Stages of {name}, means per rank", ["where", "stage", "mean"])
     for row in found.breakdown.filter(pl.col("shape") == shape).head(MOST).iter_rows(named=True):
-        table.add_row(row["where"], row["stage"].replace("_", " "), _time(row["mean"]))
+        table.add_row(row["where"], row["stage"].replace("_", " "), ns_to_text(row["mean"]))
     return table
 
 
@@ -135,7 +133,7 @@ def _groups(found: Findings) -> Iterator[Any]:
     for group in found.groups[row["shape"]][:MOST]:
         mostly = max(group.mean.items(), key=lambda item: item[1])
         share = mostly[1] / group.total if group.total else 0
-        table.add_row(ranges(group.ranks), str(group.representative), _time(group.total),
+        table.add_row(ranges(group.ranks), str(group.representative), ns_to_text(group.total),
                       f"{mostly[0]} ({_percent(share)})")  # fmt: skip
     yield table
 
@@ -169,7 +167,7 @@ def _links(found: Findings) -> Table:
     table = _table("Links farthest above what the network file says", columns)
     for row in found.links.head(MOST).iter_rows(named=True):
         table.add_row(f"{row['from_host']} -> {row['to_host']}", str(row["messages"]),
-                      _time(row["expected"]), _time(row["took"]),
+                      ns_to_text(row["expected"]), ns_to_text(row["took"]),
                       f"{math.exp(row['log_ratio']):.2f}")  # fmt: skip
     return table
 
@@ -178,7 +176,7 @@ def _outliers(found: Findings) -> str:
     late = found.outliers
     if late.is_empty():
         return "No call took much longer than others like it."
-    cost = _time(float(late["cost"].sum()))
+    cost = ns_to_text(float(late["cost"].sum()))
     text = f"{plural(len(late), 'call')} took much longer than others like them, {cost} in all"
     culprits = late.drop_nulls("culprit").group_by("culprit").agg(pl.len(), pl.col("cost").sum())
     for rank, times, of_rank in culprits.iter_rows():

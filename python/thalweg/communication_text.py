@@ -9,17 +9,11 @@ from rich.text import Text
 
 from thalweg import communication, console
 from thalweg.communication import QUANTITIES, Quantity, Scale
-from thalweg.heatmap import cell
+from thalweg.heatmap import cell, line, room
 from thalweg.mapping import Communication
 from thalweg.matrices import Program
 from thalweg.printable import plural
 from thalweg.report import bins
-
-MOST_CELLS = 64
-"""Most rows and columns of a heatmap."""
-MOST_PAIRS = 1_000_000
-"""Most pairs that are printed as JSON."""
-
 
 # For people ------------------------------------------------------------------------------------
 
@@ -72,37 +66,32 @@ class Heatmap:
 
     def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[Text]:
         matrix = self.matrix
-        label = len(f"{matrix.ranks - 1}-{matrix.ranks - 1} ")
-        room = max(1, min(MOST_CELLS, (options.max_width - label) // 2))
-        rows = bins.in_order(matrix.ranks, room)
+        label = len(f"{matrix.ranks - 1}-{matrix.ranks - 1}")
+        rows = bins.in_order(matrix.ranks, room(options.max_width, label))
         found = bins.total(
             rows, matrix.sender, matrix.receiver, communication.values(matrix, self.quantity)
         )
         each = -(-matrix.ranks // rows.count)
         size = "" if each == 1 else f", up to {each} x {each} ranks a cell"
-        yield _line(f"{self.quantity} from rank (row) to rank (column){size}")
+        yield line(f"{self.quantity} from rank (row) to rank (column){size}")
         label = max(map(len, rows.labels)) + 1
-        yield _line(" " * label + _heads(rows.labels))
+        yield line(" " * label + _heads(rows.labels))
         if not (scale := communication.scale(found)):
             return
         shares = scale.share(found)
         for name, row in zip(rows.labels, shares, strict=True):
-            line = _line(f"{name:>{label - 1}} ")
+            cells = line(f"{name:>{label - 1}} ")
             for share in row:
-                line.append(cell(float(share)))
-            yield line
+                cells.append(cell(float(share)))
+            yield cells
         yield self._legend(scale)
 
     def _legend(self, scale: Scale) -> Text:
         to_text = communication.to_text(self.quantity)
-        line = _line("")
+        legend = line("")
         for share in (0, 0.25, 0.5, 0.75, 1) if scale.most > scale.least else (1,):
-            line.append(cell(share)).append(f" {to_text(scale.at(share))}  ")
-        return line.append("blank: nothing")
-
-
-def _line(text: str) -> Text:
-    return Text(text, no_wrap=True, overflow="ignore")
+            legend.append(cell(share)).append(f" {to_text(scale.at(share))}  ")
+        return legend.append("blank: nothing")
 
 
 def _heads(labels: Sequence[str]) -> str:
@@ -119,7 +108,7 @@ def as_json(program: Program) -> dict[str, Any]:
     """Returns numbers of each quantity, and the pairs unless there are too many."""
     matrix = program.matrix
     columns = (matrix.sender, matrix.receiver, matrix.messages, matrix.nbytes)
-    few = len(matrix.sender) <= MOST_PAIRS
+    few = len(matrix.sender) <= console.MOST_PAIRS
     return {
         "ranks": matrix.ranks,
         **{each: asdict(communication.summary(matrix, each)) for each in QUANTITIES},

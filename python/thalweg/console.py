@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # otherwise imported where it is needed: notes alone don't wa
 PIPE_WIDTH = 160
 PATIENCE = 1.0
 """Seconds of work after which a line says what is being done, where there is no terminal."""
+MOST_PAIRS = 1_000_000
+"""Most pairs of hosts or ranks that are printed as JSON unasked."""
 
 
 def plain(file: IO[str], width: int | None = PIPE_WIDTH) -> "Console":

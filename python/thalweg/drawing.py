@@ -244,12 +244,16 @@ def _tree(
 def _depths(edges: Sequence[Edge], ranks: int) -> list[int]:
     """Returns each rank's depth: its steps from the root."""
     parents = {edge.child: edge.parent for edge in edges}
-    depths = []
-    for rank in range(ranks):
-        depth, at = 0, rank
-        while at in parents:
-            depth, at = depth + 1, parents[at]
-        depths.append(depth)
+    children: list[list[int]] = [[] for _ in range(ranks)]
+    for child, parent in parents.items():
+        children[parent].append(child)
+    depths = [0] * ranks
+    left = [rank for rank in range(ranks) if rank not in parents]
+    while left:
+        parent = left.pop()
+        for child in children[parent]:
+            depths[child] = depths[parent] + 1
+            left.append(child)
     return depths
 
 

@@ -141,8 +141,9 @@ def causes(net: Network, found: Entry, quantity: Quantity, threshold: float) -> 
                 through[cause] = [pair for pair in pairs if pair not in taken]
                 explained[cause] = _explained(through[cause], wrong)
         explained = {cause: factors for cause, factors in explained.items() if factors}
+    hosts = net.hosts
     return named + [
-        Cause(f"{net.hosts[a].name} to {net.hosts[b].name}", (a,), (b,), factor)
+        Cause(f"{hosts[a].name} to {hosts[b].name}", (a,), (b,), factor)
         for (a, b), factor in wrong.items()
     ]
 
@@ -151,13 +152,14 @@ def _shared(net: Network, wrong: Collection[tuple[int, int]]) -> list[Cause]:
     """Returns what wrong pairs may share, trunks first: they explain more with less."""
     if not wrong:
         return []
-    everyone = range(len(net.hosts))
+    hosts = net.hosts
+    everyone = range(len(hosts))
     found = [
         Cause(f"trunk {trunk.name}", frozenset(trunk.from_), frozenset(trunk.to))
         for trunk in net.trunks
     ]
     for at in sorted({host for pair in wrong for host in pair}):
-        name = net.hosts[at].name
+        name = hosts[at].name
         found.append(Cause(_egress(name), (at,), everyone))
         found.append(Cause(_ingress(name), everyone, (at,)))
     return found

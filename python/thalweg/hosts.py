@@ -169,10 +169,10 @@ def placement(hosts: Sequence[Host], ranks: int) -> list[str]:
     """
     slots = sum(host.slots for host in hosts)
     if slots < ranks:
+        each = -(-ranks // len(hosts))
         raise UserError(
             f"{ranks} ranks need {ranks} slots, but the hosts give {slots}; "
-            "name more hosts, or more slots, such as "
-            f"{hosts[0].name}:{hosts[0].slots + ranks - slots}"
+            f"name more hosts, or {each} slots for each, such as {hosts[0].name}:{each}"
         )
     return list(islice((host.name for host in hosts for _ in range(host.slots)), ranks))
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
@@ -43,6 +44,15 @@ class Journal:
                 "probe without --resume"
             )
         self._steps = steps
+
+    def resume_recent(self, seconds: float) -> bool:
+        """Does what resume() does if such a probe was interrupted less than so many seconds ago.
+        Returns whether one was."""
+        with contextlib.suppress(OSError, UserError):
+            if seconds and time.time() - self.path.stat().st_mtime < seconds:
+                self.resume()
+                return True
+        return False
 
     def add(self, step: str, number: int | None = None) -> None:
         """Keeps one more step. Raises UserError naming the file if it can't be written.

@@ -158,7 +158,10 @@ def _verified(
     if launcher.flavour not in net.message_costs:
         console.note(f"adding {launcher.name} to the network measured at {when} ({path})")
         paths.make_cache(path, f"network {path}")
-        probe.run(hosts, path, launcher, base=path, remedy=paths.ANOTHER_CACHE)
+        probe.run(
+            hosts, path, launcher, base=path, resume_within=verification.FRESH,
+            remedy=paths.ANOTHER_CACHE,
+        )  # fmt: skip
         net = inputs.network(path)
     else:
         console.note(f"using the network measured at {when} ({path}; delete it to measure anew)")
@@ -194,7 +197,8 @@ def _measure(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Cau
         return _measure_quickly(path, hosts, launcher, caution)
     paths.make_cache(path, f"network {path}")
     console.note(f"probing the network of {len(hosts)} hosts into the cache")
-    probe.run(hosts, path, launcher, remedy=paths.ANOTHER_CACHE)
+    fresh = verification.FRESH
+    probe.run(hosts, path, launcher, resume_within=fresh, remedy=paths.ANOTHER_CACHE)
     own = _of_own_names(path)
     with writing(f"network {own}", paths.ANOTHER_CACHE):
         path.replace(own)

@@ -10,7 +10,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -54,6 +54,8 @@ class Launcher:
     path: Path
     flavour: str
     version: str
+    variables: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Set for each program that it starts."""
 
     @property
     def name(self) -> str:
@@ -96,7 +98,7 @@ class Launcher:
         # Open MPI refuses root by default. A user who calls us as root has chosen that.
         if self.flavour == "openmpi" and os.geteuid() == 0:
             command += ["--allow-run-as-root"]
-        command += [*order.options, *self.setting(environment)]
+        command += [*order.options, *self.setting({**self.variables, **environment})]
         return [*command, "-n", str(ranks), *program]
 
     def setting(self, environment: Mapping[str, str]) -> list[str]:
@@ -210,8 +212,10 @@ def start_error(command: Sequence[str], error: OSError) -> UserError:
 
 def identify(text: str) -> tuple[str, str]:
     """Returns flavour and version from the output of `mpirun --version`; empty if unknown."""
-    if found := re.search(r"(?:Open MPI|OpenRTE|PRRTE)\)? v?(\d[\w.]*)", text):
+    if found := re.search(r"(?:Open MPI|OpenRTE)\)? v?(\d[\w.]*)", text):
         return "openmpi", found[1]
+    if found := re.search(r"PRRTE\)? v?(\d[\w.]*)", text):  # which launches from Open MPI 5 on
+        return "openmpi", f"5.x (PRRTE {found[1]})"
     if "HYDRA" in text and (found := re.search(r"Version:\s*(\d[\w.]*)", text)):
         return "mpich", found[1]
     if found := re.search(r"Intel\(R\) MPI.*Version (\d[\w.]*)", text):

@@ -1,28 +1,32 @@
 """Shows a network: tables and heatmaps for people, JSON for programs."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from rich.console import RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from thalweg import console, description, hierarchy, picture, units
 from thalweg.description import Floats
 from thalweg.drawing import colour
-from thalweg.heatmap import cell
+from thalweg.heatmap import cell, line, room
 from thalweg.network import Network, validate
 from thalweg.picture import MATRICES, Quantity, View
 from thalweg.printable import plural, printable
+from thalweg.report import bins
+from thalweg.report.bins import Bins
 
 MOST_HEATMAP = 64
 """Most hosts for which the matrices are shown by default."""
 WIDEST_WITH_NUMBERS = 16
-"""Most hosts for which a heatmap's cells show their values."""
+"""Most hosts for which a heatmap's cells show their values, in a terminal that is wide enough."""
+UNLIMITED = 100_000
+"""More columns than any table has."""
 MOST_GROUPS = 8
 """Most groups of a level that are named."""
 MOST_ROWS = 200
@@ -57,7 +61,7 @@ def parts(
     wanted = views or _usual_views(len(net.hosts))
     for view in wanted:
         found += [""] if found else []
-        found.append(levels(net, grouping) if view == "hierarchy" else heatmap(net, view))
+        found.append(levels(net, grouping) if view == "hierarchy" else Heatmap(net, view))
     return found
 
 
@@ -178,32 +182,79 @@ def _rest(rows: Sequence[object]) -> list[str]:
     return [f"and {more} more; --json shows all"] if more > 0 else []
 
 
-def heatmap(net: Network, quantity: Quantity) -> Table:
-    """Shows a matrix from (rows) to (columns), brighter for better, on a logarithmic scale."""
-    values: Floats = getattr(net, quantity)
-    to_text = units.time_to_text if quantity == "latency" else units.rate_to_text
-    numbers = len(net.hosts) <= WIDEST_WITH_NUMBERS
-    table = Table(box=None, padding=0, title=f"{quantity} from (row) to (column)", pad_edge=False)
-    table.add_column("")
-    for host in net.hosts:
-        table.add_column(host.name if numbers else "", justify="right", min_width=2)
-    scores = picture.goodness(values, lower_is_better=quantity == "latency")
-    for i, host in enumerate(net.hosts):
-        cells = [
-            _cell(f" {to_text(values[i, j])}" if numbers else "", scores[i, j], diagonal=i == j)
-            for j in range(len(net.hosts))
-        ]
-        table.add_row(f"{host.name} ", *cells)
-    others = values[~np.eye(len(values), dtype=bool)]
-    if not numbers and len(others):
-        ends = (
-            (others.min(), others.max()) if quantity == "latency" else (others.max(), others.min())
-        )
-        table.caption = Text.assemble(
-            cell(1), f" {to_text(ends[0])}  ", cell(0), f" {to_text(ends[1])}"
-        )
-        table.caption_justify = "left"
-    return table
+class Heatmap:
+    """A matrix from (rows) to (columns), brighter for better, on a logarithmic scale.
+
+    It shows the values of few hosts, if the terminal is wide enough, else a cell for each pair of
+    hosts or, where these don't fit, for the mean of several pairs.
+    """
+
+    def __init__(self, net: Network, quantity: Quantity) -> None:
+        self.names = [printable(host.name) for host in net.hosts]
+        self.values: Floats = getattr(net, quantity)
+        self.lower_is_better = quantity == "latency"
+        self.to_text = units.time_to_text if self.lower_is_better else units.rate_to_text
+        self.title = f"{quantity} from (row) to (column)"
+
+    def __rich_console__(
+        self, terminal: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        if len(self.names) <= WIDEST_WITH_NUMBERS:
+            table = self._numbers()
+            measured = terminal.measure(table, options=options.update(max_width=UNLIMITED))
+            if measured.maximum <= options.max_width:
+                yield table
+                return
+        yield from self._cells(options.max_width)
+
+    def _numbers(self) -> Table:
+        table = Table(box=None, padding=0, title=self.title, pad_edge=False)
+        table.add_column("")
+        for name in self.names:
+            table.add_column(name, justify="right", min_width=2)
+        scores = self._scores(self.values)
+        for i, name in enumerate(self.names):
+            cells = [
+                _cell(f" {self.to_text(self.values[i, j])}", scores[i, j], diagonal=i == j)
+                for j in range(len(self.names))
+            ]
+            table.add_row(f"{name} ", *cells)
+        return table
+
+    def _cells(self, width: int) -> Iterator[Text]:
+        widest = max(3, width // 4)
+        rows = self._rows(width, widest)
+        values = self.values if rows.single else picture.means(rows, self.values)
+        scores = self._scores(values)
+        alone = np.bincount(rows.of) == 1
+        each = -(-len(self.names) // rows.count)
+        size = "" if each == 1 else f", up to {each} x {each} hosts a cell"
+        yield line(f"{self.title}{size}")
+        label = min(max(map(len, rows.labels)), widest)
+        for i, name in enumerate(rows.labels):
+            cut = name if len(name) <= label else f"{name[: label - 2]}.."
+            cells = line(f"{cut:<{label}} ")
+            for j in range(rows.count):
+                cells.append(_cell("", float(scores[i, j]), diagonal=i == j and bool(alone[i])))
+            yield cells
+        others = values[~np.eye(len(values), dtype=bool)]
+        if len(others):
+            yield self._legend(others.min(), others.max())
+
+    def _rows(self, width: int, widest: int) -> Bins:
+        """A row for each host if there is room, else for several, which have longer labels."""
+        most = room(width, min(max(map(len, self.names)), widest))
+        if len(self.names) > most:
+            most = room(width, widest)
+        return bins.of_hosts(self.names, range(len(self.names)), most)
+
+    def _scores(self, values: Floats) -> Floats:
+        return picture.goodness(values, lower_is_better=self.lower_is_better)
+
+    def _legend(self, least: float, most: float) -> Text:
+        best, worst = (least, most) if self.lower_is_better else (most, least)
+        texts = (f" {self.to_text(best)}  ", f" {self.to_text(worst)}")
+        return line("").append(cell(1)).append(texts[0]).append(cell(0)).append(texts[1])
 
 
 def _cell(text: str, score: float, *, diagonal: bool) -> Text:
@@ -230,8 +281,14 @@ def _text(value: float, to_text: Callable[[float], str]) -> str:
 # For programs ----------------------------------------------------------------------------------
 
 
-def as_json(net: Network, grouping: Grouping | None = None) -> dict[str, Any]:
-    """Returns the network in seconds and bytes per second; None if unknown. Raises UserError."""
+def as_json(
+    net: Network, grouping: Grouping | None = None, asked: Sequence[View] = ()
+) -> dict[str, Any]:
+    """Returns the network in seconds and bytes per second; None if unknown.
+
+    Matrices of more than console.MOST_PAIRS pairs are left out (None) unless they are asked for,
+    and so are those of more hosts than hierarchy.MOST_HOSTS. Raises UserError.
+    """
     validate(net)
     grouping = grouping or Grouping()
     names = [host.name for host in net.hosts]
@@ -266,10 +323,9 @@ def as_json(net: Network, grouping: Grouping | None = None) -> dict[str, Any]:
             }
             for link in hierarchy.links(net)
         ],
-        # Views of all pairs are left out for a network of very many hosts.
-        "hierarchy": _hierarchy(net, grouping) if len(net.hosts) <= hierarchy.MOST_HOSTS else None,
-        "latency": _matrix(net.latency_among, len(net.hosts)),
-        "bandwidth": _matrix(net.bandwidth_among, len(net.hosts)),
+        "hierarchy": _hierarchy(net, grouping) if len(names) <= hierarchy.MOST_HOSTS else None,
+        "latency": _matrix(net.latency_among, len(names), asked="latency" in asked),
+        "bandwidth": _matrix(net.bandwidth_among, len(names), asked="bandwidth" in asked),
         "trunks": [
             {
                 "name": trunk.name,
@@ -318,9 +374,10 @@ def _asymmetry(net: Network, quantity: Quantity) -> dict[str, Any]:
 
 
 def _matrix(
-    among: Callable[[Sequence[int]], Floats], hosts: int
+    among: Callable[[Sequence[int]], Floats], hosts: int, *, asked: bool
 ) -> list[list[float | None]] | None:
-    return _numbers(among(range(hosts))) if hosts <= hierarchy.MOST_HOSTS else None
+    is_shown = hosts <= hierarchy.MOST_HOSTS and (asked or hosts**2 <= console.MOST_PAIRS)
+    return _numbers(among(range(hosts))) if is_shown else None
 
 
 def _number(value: float) -> float | None:

@@ -114,8 +114,19 @@ Race = Annotated[
     typer.Option(help="Let plans race against the MPI library's own collectives."),
 ]
 Adapt = Annotated[
-    Literal["on", "off"],
-    typer.Option(help="Plan anew inside the running program when the network has changed."),
+    Literal["on", "off"] | None,
+    typer.Option(
+        help="Plan anew inside the running program when the network has changed; default: off, "
+        "unless THALWEG_ADAPT is on."
+    ),
+]
+Variables = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-x",
+        metavar="NAME=VALUE",
+        help="Set a variable for the ranks, or with NAME alone hand on your own; may be repeated.",
+    ),
 ]
 KeepNetwork = Annotated[
     Path | None,

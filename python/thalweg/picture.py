@@ -39,7 +39,7 @@ def svg(net: Network, view: View, tree: Hierarchy) -> str:
     to_text = units.time_to_text if view == "latency" else units.rate_to_text
     rows = bins.of_hosts(names, drawing.host_order(tree))
     order = np.argsort(rows.of, kind="stable")
-    values = values[order][:, order] if rows.single else _means(rows, values)
+    values = values[order][:, order] if rows.single else means(rows, values)
     scores = goodness(values, lower_is_better=view == "latency")
     texts = [[to_text(float(value)) for value in row] for row in values]
     best = "lowest" if view == "latency" else "highest"
@@ -47,7 +47,7 @@ def svg(net: Network, view: View, tree: Hierarchy) -> str:
     return drawing.heatmap(rows.labels, scores, texts, ends)
 
 
-def _means(rows: Bins, values: Floats) -> Floats:
+def means(rows: Bins, values: Floats) -> Floats:
     """Returns the means of cells; what is unlimited between all of their hosts stays so."""
     found = bins.mean(rows, values)
     return np.where(np.isnan(found), np.inf, found)

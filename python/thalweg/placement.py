@@ -62,12 +62,13 @@ def usual_hosts(net: Network, program: Program) -> list[Host]:
     """Returns the hosts of a recorded run, with as many slots each as it had ranks there. For
     another matrix, or if the network hasn't them all, all hosts of the network, with as many slots
     each as the ranks need."""
+    all_hosts = net.hosts
     if program.run:
         with contextlib.suppress(UserError):
             ranks_on = Counter(recorded(net, program))
-            return [Host(net.hosts[host].name, ranks) for host, ranks in ranks_on.items()]
-    slots = -(-program.matrix.ranks // len(net.hosts))
-    return [Host(host.name, slots) for host in net.hosts]
+            return [Host(all_hosts[host].name, ranks) for host, ranks in ranks_on.items()]
+    slots = -(-program.matrix.ranks // len(all_hosts))
+    return [Host(host.name, slots) for host in all_hosts]
 
 
 def recorded(net: Network, program: Program) -> list[int]:

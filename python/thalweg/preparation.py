@@ -5,8 +5,9 @@ plan is for the placement that the launcher will produce.
 """
 
 import os
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from thalweg.errors import UserError
 from thalweg.hosts import Host
 from thalweg.launch_files import Order
 from thalweg.launcher import Launcher
+from thalweg.printable import short
 
 if TYPE_CHECKING:
     from thalweg.binding import Core
@@ -52,6 +54,8 @@ class Request:
     """The inside of the hosts, if ranks are to be bound to cores."""
     started_by_user: bool = False
     """Whether the user starts the launcher, which then fills the hosts in its own order."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Set for the ranks, and for those that measure the network: it may depend on them."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ class Preparation:
 
         `events` is the most that each rank keeps, such as "64MB", or "all". With `race` plans race
         against native, unless the user's own THALWEG_RACE says otherwise. With `adapt` they follow
-        the network, which needs races.
+        the network, which needs races; without it they don't, whatever the user's environment says.
         """
         own_wish = switches.is_on(_REPRODUCIBLE) or any(map(os.environ.get, _OWN_WISHES))
         if not (self.plan or trace or record or own_wish):
@@ -121,8 +125,7 @@ class Preparation:
         if self.plan:
             found["THALWEG_PLAN"] = str(self.plan.absolute())
             found["THALWEG_RACE"] = (os.environ.get("THALWEG_RACE") or "1") if race else "0"
-            if race and adapt:
-                found["THALWEG_ADAPT"] = os.environ.get("THALWEG_ADAPT") or "1"
+            found["THALWEG_ADAPT"] = "1" if race and adapt else "0"
             from thalweg import races
 
             if raced := races.recall(self.plan):
@@ -136,6 +139,29 @@ class Preparation:
         if summary:
             found["THALWEG_SUMMARY"] = str(summary)
         return found
+
+
+def for_ranks(settings: Sequence[str]) -> dict[str, str]:
+    """Returns the variables of "NAME=VALUE", and of "NAME" as this environment has it.
+
+    Raises UserError for a variable that isn't set, or that only Thalweg may set for ranks.
+    """
+    found: dict[str, str] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name):
+            raise UserError(f"-x '{short(setting)}': write NAME=VALUE, or NAME if it is set here")
+        if name in ("LD_PRELOAD", "THALWEG") or name.startswith("THALWEG_"):
+            raise UserError(
+                f"-x {name}: Thalweg sets it for the ranks by itself; leave it out, or set it in "
+                "the environment of `thalweg run`"
+            )
+        if not equals and name not in os.environ:
+            raise UserError(f"-x {name}: isn't set in this environment; write {name}=VALUE")
+        found[name] = value if equals else os.environ[name]
+        if not found[name]:  # which Hydra takes for none
+            raise UserError(f"-x {name}: not all launchers set empty variables; give it a value")
+    return found
 
 
 def choose_launcher(request: Request, program: Sequence[str] = ()) -> Launcher:
@@ -265,7 +291,7 @@ def _as_filled(launcher: Launcher, request: Request, listed: Sequence[Host]) -> 
 
 
 def _prepare(request: Request, program: Sequence[str]) -> Preparation:
-    chosen = choose_launcher(request, program)
+    chosen = replace(choose_launcher(request, program), variables=request.variables)
     listed = choose_hosts(request)
     if request.started_by_user:
         listed = _as_filled(chosen, request, listed)

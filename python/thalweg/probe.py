@@ -5,15 +5,12 @@ import json
 import math
 import os
 import queue
-import subprocess
-import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from thalweg import console, host_names, launch_files, paths, processes, weather, weather_file
+from thalweg import console, host_names, launch_files, paths, weather, weather_file
 from thalweg import network as networks
 from thalweg._core import probe as _core
 from thalweg._core.probe import Phase
@@ -21,7 +18,8 @@ from thalweg.errors import UserError, user_errors
 from thalweg.files import temporary_folder, write_file
 from thalweg.hosts import Host, short_name
 from thalweg.journal import Journal
-from thalweg.launcher import Launcher, start_error
+from thalweg.launch_output import Launch
+from thalweg.launcher import Launcher
 from thalweg.network import Network, from_json
 from thalweg.reachable import PATIENCE, check_reachable
 from thalweg.signals import ended_by_signals
@@ -39,7 +37,10 @@ __all__ = [
 LONGEST = 60.0
 """Seconds of the network's own time that its measurement may take, unless set."""
 STARTUP = 60.0
-"""Additional seconds that the launcher may take to start all ranks."""
+"""Additional seconds that the launcher may take to start all ranks, and STARTUP_OF_HOST for each
+host."""
+STARTUP_OF_HOST = 0.05
+"""Seconds. src/probe/main.cpp has the same."""
 
 
 class OtherHostsError(UserError):
@@ -67,11 +68,12 @@ def run(
     base: Path | None = None,
     dilation: float | None = None,
     resume: bool = False,
+    resume_within: float = 0,
     pairs: Sequence[tuple[int, int]] = (),
     hurried: bool = False,
     measured_for: Callable[[float], None] | None = None,
     remedy: str = "",
-) -> dict[str, Any]:
+) -> None:
     """Measures the network between the hosts, and writes the network file.
 
     `budget` is in seconds of the network's own time: a lab dilated 4 times takes 4 times as long.
@@ -80,14 +82,14 @@ def run(
     With `base` and `pairs` of hosts, by their numbers in that network file, only measures these;
     then the hosts must be those of the file, in its order. With `base` alone, only adds the
     launcher's MPI library to that network file's content. Results are kept in a journal beside the
-    output until the end; with `resume`, continues from there.
+    output until the end; with `resume`, continues from there, and so does a probe within
+    `resume_within` seconds by itself.
     With `hurried`, whether the hosts can be reached is looked at only after it has failed, and what
     has been found by then isn't kept.
     `measured_for` is told for how many seconds of this machine's time the ranks measured, also if
     the probe fails.
     `remedy`: what helps where the output, which the user didn't name, can't be written.
-    Returns the written network. Raises UserError naming the host at fault, and OtherHostsError if
-    `base` is of others.
+    Raises UserError naming the host at fault, and OtherHostsError if `base` is of others.
     """
     if dilation is None:
         dilation = lab_dilation()
@@ -105,27 +107,26 @@ def run(
     )
     if resume:
         journal.resume()
+    if resume or journal.resume_recent(resume_within):
         program += ["--resume", str(journal.path.absolute())]
-    longest = 3 * (LONGEST if budget is None else budget) * dilation + 5 * patience + STARTUP
+    longest = 3 * (LONGEST if budget is None else budget) * dilation + 5 * patience
     complete = False
     try:
         text = _measure(names, launcher, program, longest, journal, measured_for)
-        if output.suffix == ".cbor":
-            networks.write(from_json(text, str(output)), output)
-        else:
-            write_file(output, str(output), text, remedy)
+        found = _write(text, output, remedy)
         complete = True
-        with contextlib.suppress(UserError):  # whoever reads the file says what is wrong
-            _keep(from_json(text, str(output)), names, is_new=not base)
+        if found is not None:
+            with contextlib.suppress(UserError):  # the network is in its file all the same
+                _keep(found, names, is_new=not base)
     except UserError as error:
         if hurried and not isinstance(error, OtherHostsError):  # all of which have answered
             _name_unreachable(error, launcher, hosts, patience)
         raise
     finally:
         if journal.close(complete=complete or hurried or bool(pairs)):
-            console.note(f"the results so far are in {journal.path}: --resume continues from there")
-    network: dict[str, Any] = json.loads(text)
-    return network
+            soon = f"such a run within {resume_within / 60:.0f} min"
+            who = soon if resume_within else "--resume"
+            console.note(f"the results so far are in {journal.path}: {who} continues from there")
 
 
 def _arguments(
@@ -141,7 +142,7 @@ def _arguments(
     arguments = {
         "--patience": f"{patience}s",
         "--dilation": str(dilation),
-        "--hosts": ",".join(names),
+        "--hosts": _fitting(names),
     }
     if budget is not None:
         arguments["--budget"] = f"{budget}s"
@@ -152,6 +153,17 @@ def _arguments(
     return [word for argument in arguments.items() for word in argument]
 
 
+def _fitting(names: Sequence[str]) -> str:
+    """Lists the first names, as many as one argument may have: errors call the others by rank.
+
+    Further arguments would not help: Open MPI joins them all in one variable, OMPI_ARGV.
+    """
+    text = ",".join(names)
+    if len(text) <= launch_files.LONGEST:
+        return text
+    return text[: text.rindex(",", 0, launch_files.LONGEST + 1)]
+
+
 def _measure(
     names: Sequence[str],
     launcher: Launcher,
@@ -160,8 +172,8 @@ def _measure(
     journal: Journal,
     measured_for: Callable[[float], None] | None,
 ) -> str:
-    """Runs the probe, a rank on each host, for at most `longest` seconds. Returns the network
-    file's text. Raises UserError."""
+    """Runs the probe, a rank on each host, for at most `longest` seconds after all have started.
+    Returns the network file's text. Raises UserError."""
     with temporary_folder() as folder:
         order = launch_files.order(
             launcher.form, [Host(name) for name in names], names, folder / "hosts"
@@ -169,7 +181,7 @@ def _measure(
         order.write()
         variables = {"THALWEG": "off", **launcher.libraries()}
         command = launcher.command(len(names), order, variables, program)
-        with _Launch(command) as launch:
+        with Launch(command) as launch:
             # What is done with the result needs it; now it takes time in which ranks start.
             import numpy  # noqa: F401
 
@@ -179,6 +191,19 @@ def _measure(
             finally:
                 if measured_for:
                     measured_for(conversation.measured_for)
+
+
+def _write(text: str, output: Path, remedy: str) -> Network | None:
+    """Writes the network file. Returns the network; None if the text of a file isn't one, of which
+    whoever reads the file says what is wrong. Raises UserError."""
+    if output.suffix == ".cbor":
+        found = from_json(text, str(output))
+        networks.write(found, output)
+        return found
+    write_file(output, str(output), text, remedy)
+    with contextlib.suppress(UserError):
+        return from_json(text, str(output))
+    return None
 
 
 def _keep(found: Network, listed: Sequence[str], *, is_new: bool) -> None:
@@ -227,60 +252,17 @@ def _name_unreachable(
         raise UserError(f"{unreachable}; {then}") from None
 
 
-class _Launch:
-    """A running launcher whose lines are read as they come; leaving it ends the whole tree."""
-
-    def __init__(self, command: Sequence[str]) -> None:
-        self.lines: queue.Queue[str | None] = queue.Queue()
-        self.complaints: deque[str] = deque(maxlen=20)
-        try:
-            self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                text=True, errors="replace", start_new_session=True,
-            )  # fmt: skip
-        except OSError as error:
-            raise start_error(command, error) from None
-        self._readers = [
-            threading.Thread(target=self._read_output, daemon=True),
-            threading.Thread(target=self._read_complaints, daemon=True),
-        ]
-        for reader in self._readers:
-            reader.start()
-
-    def __enter__(self) -> "_Launch":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(processes.GRACE)
-        processes.end_tree(self.process)
-        for reader in self._readers:
-            reader.join(1)
-
-    def _read_output(self) -> None:
-        assert self.process.stdout
-        for line in self.process.stdout:
-            self.lines.put(line)
-        self.lines.put(None)
-
-    def _read_complaints(self) -> None:
-        assert self.process.stderr
-        for line in self.process.stderr:
-            if line.strip():
-                self.complaints.append(line.strip())
-
-
 class _Conversation:
     """Reads the probe's events until it delivers a network; tracks which hosts have started."""
 
     def __init__(
-        self, launch: _Launch, hosts: Sequence[str], longest: float, journal: Journal
+        self, launch: Launch, hosts: Sequence[str], longest: float, journal: Journal
     ) -> None:
         self._launch = launch
         self._journal = journal
         self._hosts = hosts
-        self._end = time.monotonic() + longest
+        self._startup = STARTUP + STARTUP_OF_HOST * len(hosts)
+        self._end = time.monotonic() + self._startup + longest
         self._started: list[str] = []
         self._waited: list[str] = []
         self._measuring = False
@@ -327,7 +309,7 @@ class _Conversation:
 
     def _events(self) -> Iterator[dict[str, Any]]:
         """Reads until the launcher ends. Other lines come from MPI and may explain an error."""
-        startup = time.monotonic() + STARTUP
+        startup = time.monotonic() + self._startup
         while True:
             all_there = len(self._started) >= len(self._hosts)
             deadline = self._end if self._measuring or all_there else min(self._end, startup)
@@ -346,7 +328,7 @@ class _Conversation:
     def _who_is_silent(self) -> str:
         missing = unheard(self._hosts, self._started)
         if missing and not self._measuring:
-            return f"{missing} did not start the probe within {STARTUP:g} s"
+            return f"{missing} did not start the probe within {self._startup:g} s"
         return "the probe did not finish: a host died or stopped answering while it was measured"
 
     def _ended(self) -> UserError:
@@ -367,14 +349,17 @@ class _Conversation:
 def unheard(hosts: Sequence[str], started: Sequence[str]) -> str:
     """Names the hosts to which no name in `started` belongs.
 
-    A host's own name may differ from the user's; then only the number of hosts is known.
+    A host's own name may differ from the user's; then only the number of hosts is known. Of many
+    hosts the first ones are named.
     """
+    from thalweg.description import span  # needs numpy
+
     short = {short_name(name) for name in started}
     missing = [host for host in hosts if short_name(host) not in short]
     if len(hosts) - len(missing) == len(started):
-        return ", ".join(missing)
+        return span(missing)
     number = len(hosts) - len(started)
-    return f"{number} of the hosts {', '.join(hosts)}" if number > 0 else ""
+    return f"{number} of the hosts {span(hosts)}" if number > 0 else ""
 
 
 def _as_event(line: str) -> dict[str, Any] | None:

@@ -134,12 +134,12 @@ class Run:
     def ranks(self) -> int:
         return int(self.description["ranks"])
 
-    @property
+    @cached_property
     def hosts(self) -> Sequence[str]:
         """The names of the hosts, by number."""
         return list(self.description["hosts"])
 
-    @property
+    @cached_property
     def placement(self) -> Sequence[int]:
         """The number of each rank's host."""
         return list(self.description["placement"])

@@ -29,7 +29,8 @@ def read_description(folder: Path) -> dict[str, Any]:
     lacking = {"run", "ranks", "hosts", "placement", "clocks"} - found.keys()
     if lacking:
         raise UserError(
-            f"{path}: no rank has described its run here; look on the machine of world rank 0"
+            f"{path}: no rank has described its run here; look on the machine of world rank 0, "
+            "unless the program didn't load the runtime library"
             if "launch" in found
             else f'{path}: lacks "{min(lacking)}"; record the run again'
         )

@@ -39,6 +39,10 @@ _OWN = ("run.json", "summary.json", "record.bin", "plan.bin", "network.json")
 _EVENTS = "rank-*.events"
 _RANKS = ("rank-*.record", _EVENTS)
 _TRACE = (_EVENTS, "summary.json")
+_SCHEMA: Mapping[str, Any] = {"schema": 1}
+"""What any description of a run has."""
+_IN_SUMMARIES = {"everything_native", "collectives"}
+"""Keys that the summary of any run has."""
 
 
 @dataclass
@@ -60,13 +64,16 @@ class Recording:
     def start(self) -> None:
         """Empties the folder of an earlier run's record, and copies network and plan there.
 
-        Both are read first: they may be of that record. Raises OSError.
+        Both are read first: they may be of that record. A description that says nothing yet marks
+        the folder as a record, also if the run is killed before a rank has described it. Raises
+        OSError.
         """
         network = _as_json(self.network) if self.network else None
         plan = self.plan.read_bytes() if self.plan else None
         self.folder.mkdir(parents=True, exist_ok=True)
         if (self.folder / "run.json").exists():
             _remove(self.folder, (*_OWN, *_RANKS))
+        write_whole(self.folder / "run.json", json.dumps(_SCHEMA) + "\n")
         if network is not None:
             (self.folder / "network.json").write_bytes(network)
         if plan is not None:
@@ -79,7 +86,7 @@ class Recording:
         path = self.folder / "run.json"
         try:
             list(self.folder.iterdir())  # NFS forgets that rank 0's file wasn't there before.
-            found = described(self.folder) or {"schema": 1}
+            found = described(self.folder) or {**_SCHEMA}
             found["launch"] = {
                 "version": __version__,
                 "launcher": launcher,
@@ -117,13 +124,18 @@ def _found(folder: Path, patterns: Iterable[str]) -> list[Path]:
 
 def check_record(folder: Path, read: Iterable[Path | None]) -> None:
     """Raises UserError if a record in the folder would replace one of the files, or the record,
-    that a run reads, however they are spelled or linked."""
-    _check_inputs(folder, f"run record {folder}", (*_OWN, *_RANKS), read)
+    that a run reads, however they are spelled or linked, or a file that is of no record."""
+    name = f"run record {folder}"
+    _check_inputs(folder, name, (*_OWN, *_RANKS), read)
+    if described(folder).get("schema") != _SCHEMA["schema"]:
+        _refuse_others(folder, name, _OWN)
 
 
 def check_trace(folder: Path, read: Iterable[Path | None]) -> None:
     """Does what check_record() does for a trace in the folder."""
-    _check_inputs(folder, f"trace folder {folder}", _TRACE, read)
+    name = f"trace folder {folder}"
+    _check_inputs(folder, name, _TRACE, read)
+    _refuse_others(folder, name, ("summary.json",))
 
 
 def _check_inputs(
@@ -133,6 +145,21 @@ def _check_inputs(
     for each in filter(None, read):
         if replaced and any(is_same(each, path) for path in (folder, *replaced)):
             raise UserError(f"{name}: would replace the input {each}; name another folder")
+
+
+def _refuse_others(folder: Path, name: str, files: Iterable[str]) -> None:
+    """Raises UserError for one of the files in the folder that no run has left there. Without a
+    record beside it that may be a run's only if it is a summary, as in the folder of a trace."""
+    for path in _found(folder, files) if is_folder(folder) else []:
+        if path.name != "summary.json" or not _is_summary(path):
+            raise UserError(
+                f"{name}: would replace {path}, which isn't of a run; choose another folder"
+            )
+
+
+def _is_summary(path: Path) -> bool:
+    """Whether a run left a summary.json: it has what a summary has, or events are beside it."""
+    return any(path.parent.glob(_EVENTS)) or _content(path).keys() >= _IN_SUMMARIES
 
 
 def named(folder: Path, read: Iterable[Path | None] = ()) -> Path:
@@ -238,12 +265,22 @@ def _key(named: str | Sequence[str]) -> str:
 def described(folder: Path) -> dict[str, Any]:
     """Returns what a record's run.json says: what world rank 0 wrote, if it ran here, and from the
     run's end on what the launcher knows. Empty if nothing can be read there."""
-    path = folder / "run.json"
+    return _content(folder / "run.json")
+
+
+def _content(path: Path) -> dict[str, Any]:
+    """Returns the object in a JSON file; empty if nothing can be read there."""
     try:
         found = parse_json(read_text(path, str(path)), str(path))
     except UserError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def is_described(folder: Path) -> bool:
+    """Whether a rank has described its run in a record, which until then has the launcher's part
+    only."""
+    return bool(described(folder).keys() - {*_SCHEMA, "launch"})
 
 
 def launch_of(description: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from thalweg import switches
 from thalweg.collective_names import ends_together
+from thalweg.hosts import is_this_machine
 from thalweg.printable import duration
 
 FILE = "summary.json"
@@ -41,13 +42,24 @@ def _version(file: Path) -> tuple[int, int] | None:
     return found.st_ino, found.st_mtime_ns
 
 
-def line(summary: dict[str, Any] | None) -> str:
+def is_missing(summary: dict[str, Any] | None, status: int, first_host: str) -> bool:
+    """Whether there is no summary although a program with the runtime library that ended with this
+    status, world rank 0 on this host, leaves one that can be seen from here."""
+    return summary is None and status == 0 and is_this_machine(first_host)
+
+
+def line(summary: dict[str, Any] | None, *, is_missing: bool = False) -> str:
     """Returns planned and native calls of each collective, with reasons, in one line.
 
-    Times are in the network's own time, as predictions are.
+    Times are in the network's own time, as predictions are. `is_missing`: as is_missing() has it.
     """
     if summary is None and switches.is_off("THALWEG"):
         return "everything was native: THALWEG is off"
+    if summary is None and is_missing:
+        return (
+            "no summary: the program didn't load the runtime library (it is linked statically, or "
+            "a wrapper removes LD_PRELOAD), made no MPI call, or didn't come to MPI_Finalize"
+        )
     if summary is None:
         return "no summary: world rank 0 ended early, or its files can't be seen from here"
     if reason := summary.get("everything_native"):

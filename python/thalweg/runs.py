@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from thalweg import events, inputs, record
+from thalweg import hosts as host_lists
 from thalweg.analysis import tables
 from thalweg.analysis.tables import Names, Run
 from thalweg.errors import UserError
@@ -22,7 +23,7 @@ def read(
     `network`, and `hosts` as thalweg run got them, say what the links should take and which hosts
     share what; a run record knows both. `nonblocking`: whether nonblocking calls are wanted, too.
     Raises UserError if the folder has no events, or those of several runs or of another one than
-    the record's, or the hosts aren't of the network.
+    the record's, or the hosts aren't of the network or have too few slots for the run.
     """
     if is_file(folder):
         raise UserError(f"{folder} is a file, not the folder of a run")
@@ -47,6 +48,8 @@ def read(
     if network is None and names_of_hosts and (folder / "network.json").is_file():
         network = folder / "network.json"
     net = inputs.network(network) if network else None
+    if net is None and hosts is not None:
+        names_of_hosts = host_lists.placement(host_lists.parse(hosts), recorded[0].ranks)
     placement: Sequence[int] | None = None
     if net is not None:
         listed = names_of_hosts if hosts is None else None

@@ -45,7 +45,7 @@ def timemap(title: str, configurations: Sequence[Configuration]) -> str:
         for curve in each.curves:
             points = list(zip(curve.times, curve.heights, strict=True))
             line = " ".join(f"{x(time):.1f},{y(height):.1f}" for time, height in points)
-            whole = units.time_to_text((curve.times[-1] - curve.times[0]) * 1e-9)
+            whole = units.ns_to_text(curve.times[-1] - curve.times[0])
             parts.append(
                 f'<polyline points="{line}" fill="none" stroke="{stroke}" stroke-width="1.5" '
                 f'stroke-opacity="{opacity:.2f}" data-key="rank {curve.rank}"><title>'
@@ -66,7 +66,7 @@ def _time_axis(low: float, high: float, x) -> list[str]:  # type: ignore[no-unty
         parts.append(
             f'<path d="M{x(time):.1f},{TOP} V{bottom}" stroke="#888" stroke-opacity="0.25"/>'
         )
-        words = units.time_to_text(abs(time) * 1e-9) if time else "0"
+        words = units.ns_to_text(abs(time)) if time else "0"
         parts.append(text(x(time), bottom + 14, "-" * (time < 0) + words, "middle"))
     words = "mean time before and after the data is at the root"
     return [*parts, text(LEFT + WIDTH / 2, bottom + 32, words, "middle")]
@@ -107,7 +107,7 @@ def lateness(title: str, found: Lateness) -> str:
         for column, (first, last) in enumerate(found.calls):
             late = float(found.late[row, column])
             calls = f"call {first}" if first == last else f"calls {first} to {last}"
-            tip = f"{name}, {calls}: {units.time_to_text(late * 1e-9)} late"
+            tip = f"{name}, {calls}: {units.ns_to_text(late)} late"
             parts.append(
                 f'<rect x="{LEFT + column * width}" y="{top}" width="{width}" height="{height}" '
                 f'fill="{colour(math.sqrt(late / most))}"><title>{escape(tip)}</title></rect>'
@@ -118,6 +118,6 @@ def lateness(title: str, found: Lateness) -> str:
         parts.append(f'<rect x="{right + 16}" y="{TOP + 110 - 11 * step}" width="14" height="11" '
                      f'fill="{colour(step / 10)}"/>')  # fmt: skip
     for share, top in ((1.0, TOP + 10), (0.25, TOP + 65)):
-        parts.append(text(right + 36, top, units.time_to_text(share * most * 1e-9)))
+        parts.append(text(right + 36, top, units.ns_to_text(share * most)))
     parts.append(text(right + 36, TOP + 121, "not late"))
     return svg(right + 110, max(bottom + BOTTOM, TOP + 150), parts)

@@ -39,7 +39,7 @@ SCHEMA = 1
 MOST_NAMED = 16
 """Most hosts that an error lists."""
 _NUMBER = re.compile(r"[0-9]{1,18}")
-KEYS = ("schema", "ranks", "root", "children", "levels", "segment_size")
+KEYS = ("schema", "ranks", "root", "numbers", "children", "levels", "segment_size")
 
 
 def read(path: str | PathLike[str], network: Network, placement: Sequence[int]) -> Parameters:
@@ -77,6 +77,7 @@ def to_json(skeleton: Skeleton) -> str:
 def _json_text(tree: DeclaredTree, segment_size: int) -> str:
     children = {str(rank): tree.children[rank] for rank in tree.order if tree.children[rank]}
     head: dict[str, Any] = {"schema": SCHEMA, "ranks": len(tree.order), "root": tree.order[0]}
+    head["numbers"] = "ranks"  # The keys of `children` are text, and hosts may have such names.
     if segment_size:
         head["segment_size"] = f"{segment_size}B"
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
@@ -137,6 +138,8 @@ def _document(text: str) -> Mapping[str, Any]:
         raise UserError(f'"schema" must be {SCHEMA}, the version that this Thalweg reads')
     if not isinstance(found.get("children"), dict):
         raise UserError('"children" must be an object: who serves whom, {"0": [1, 2]}')
+    if found.get("numbers", "ranks") not in ("ranks", "hosts"):
+        raise UserError('"numbers" must be "ranks" or "hosts": what a number as text names')
     if not isinstance(found.get("levels", {}), dict):
         raise UserError('"levels" must be an object: a number for each host, {"west0": 2}')
     return found
@@ -199,7 +202,7 @@ class _Reader:
 
     def _rank(self, name: Any, where: str) -> int:
         """Returns the rank of a number, also as text, or of a host."""
-        if isinstance(name, str) and name not in self._ranks_on and _NUMBER.fullmatch(name):
+        if isinstance(name, str) and self._is_number(name, where):
             name = int(name)
         if _is_whole(name):
             if not 0 <= name < self._count:
@@ -218,6 +221,25 @@ class _Reader:
             )
         self._leads.add(name)
         return self._ranks_on[name][0]
+
+    def _is_number(self, name: str, where: str) -> bool:
+        """Whether a text is the number of a rank, and not the name of a host.
+
+        Raises UserError if it may be either, and the document doesn't say which.
+        """
+        meant = self._document.get("numbers")
+        if meant == "hosts" or not _NUMBER.fullmatch(name):
+            return False
+        ranks = self._ranks_on.get(name)
+        number = int(name)
+        if meant == "ranks" or ranks is None:
+            return True
+        if ranks == [number] or number >= self._count:
+            return False
+        raise UserError(
+            f'{where}: "{name}" is a rank, and a host whose first rank is {ranks[0]}: add '
+            '"numbers": "ranks" if such texts are ranks, or "numbers": "hosts"'
+        )
 
     def _listed(self, key: str, own: Any) -> list[int]:
         where = f'children of "{key}"'

@@ -42,6 +42,11 @@ def time_to_text(time: float) -> str:
     return _core.time_to_text(time)
 
 
+def ns_to_text(ns: float | None) -> str:
+    """Prints nanoseconds as time_to_text prints seconds; "-" for a time that isn't known."""
+    return "-" if ns is None else time_to_text(ns * 1e-9)
+
+
 def size_to_text(size: int) -> str:
     """Prints an exact size if it is short ("8MB", "64KiB"), else three digits: "1.05MB"."""
     return _core.size_to_text(size)

@@ -127,7 +127,8 @@ def to_sample(net: Network, caution: Caution) -> list[tuple[int, int]]:
 
 def names_of(net: Network, pairs: Iterable[tuple[int, int]]) -> set[Pair]:
     """Returns pairs of hosts by their names."""
-    return {(net.hosts[a].name, net.hosts[b].name) for a, b in pairs}
+    hosts = net.hosts
+    return {(hosts[a].name, hosts[b].name) for a, b in pairs}
 
 
 def with_others(

@@ -85,11 +85,9 @@ Hosts::Hosts(const Network& network, const Placement& placement, Shape shape,
   UsedHosts used(network, placement);
   _hosts = std::move(used.hosts);
   _ranks = std::move(used.ranks);
-  _site.assign(_hosts.size(), -1);
-  for (std::size_t site = 0; site < network.sites.size(); ++site)
-    for (const HostId host : network.sites[site])
-      if (const HostId number = used.number[index(host)]; number != network::no_host)
-        _site[index(number)] = static_cast<std::int32_t>(site);
+  const std::vector<std::int32_t> site_of = network::sites_of_hosts(network, -1);
+  for (const HostId host : _hosts)
+    _site.push_back(site_of[index(host)]);
   for (const network::Trunk& trunk : network.trunks)
     _trunk_inverse.push_back(1 / trunk.capacity.value());
   add_classes(network);

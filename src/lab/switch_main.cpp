@@ -25,7 +25,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,11 +38,12 @@ using thalweg::units::Time;
 
 constexpr int priority = 50;
 constexpr std::string_view usage =
-    "usage: thalweg-switch --scenario FILE [--dilation D] (--check | --state DIR)\n";
+    "usage: thalweg-switch --scenario FILE [--dilation D] (--check | --state DIR --lock FD)\n";
 
 struct SwitchOptions {
   std::string scenario, state;
   std::optional<double> dilation;
+  int lock = -1; ///< a descriptor
   bool only_check = false;
 };
 
@@ -61,27 +61,25 @@ SwitchOptions parse(const std::vector<std::string>& arguments) {
       options.scenario = value;
     else if (name == "--state")
       options.state = value;
+    else if (name == "--lock")
+      options.lock = std::stoi(value);
     else if (name == "--dilation")
       options.dilation = std::stod(value);
     else
       throw std::invalid_argument("unknown option " + name);
   }
-  if (options.scenario.empty() || (options.state.empty() && !options.only_check))
+  const bool can_run = !options.state.empty() && options.lock >= 0;
+  if (options.scenario.empty() || (!can_run && !options.only_check))
     throw std::invalid_argument(std::string(usage));
   return options;
 }
 
-/// Returns a lock held while the lab lives; the kernel releases it however the switch ends.
-Descriptor take_lock(const std::string& state) {
-  const auto path = state + "/../lock";
-  Descriptor lock(check(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644), path));
-  // Who only looks whether a lab is running holds it for a moment.
-  for (int tries = 100; flock(lock.get(), LOCK_EX | LOCK_NB) != 0; --tries) {
-    if (tries == 0) throw std::runtime_error("another lab is running; `thalweg lab down` ends it");
-    usleep(1000);
-  }
-  const auto text = state.substr(state.rfind('/') + 1) + " " + std::to_string(getpid()) + "\n";
-  check(ftruncate(lock.get(), 0), path);
+/// Takes over the lock that `thalweg lab up` has taken and written the lab's name into: it is held
+/// while the lab lives; the kernel releases it however the switch ends.
+Descriptor take_over_lock(int descriptor) {
+  Descriptor lock(descriptor);
+  check(fcntl(lock.get(), F_SETFD, FD_CLOEXEC), "--lock");
+  const auto text = std::to_string(getpid()) + "\n";
   write_all(lock.get(), text.data(), text.size());
   return lock;
 }
@@ -151,8 +149,8 @@ void run(const SwitchOptions& options) {
     std::cout << describe(scenario) << '\n';
     return;
   }
+  const auto lock = take_over_lock(options.lock);
   const auto cores = usable_cores();
-  const auto lock = take_lock(options.state);
   const auto hosts = start_hosts(scenario, options, {cores.begin() + 1, cores.end()});
   become_real_time(cores[0], priority);
   check(mlockall(MCL_CURRENT | MCL_FUTURE), "mlockall");

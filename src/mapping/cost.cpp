@@ -9,18 +9,6 @@
 #include <set>
 
 namespace thalweg::mapping {
-namespace {
-
-/// Returns each host's site; -1 where sites aren't known.
-std::vector<std::int32_t> sites_of_hosts(const Network& network) {
-  std::vector<std::int32_t> site_of(network.hosts.size(), -1);
-  for (std::size_t site = 0; site < network.sites.size(); ++site)
-    for (const HostId host : network.sites[site])
-      site_of[index(host)] = static_cast<std::int32_t>(site);
-  return site_of;
-}
-
-} // namespace
 
 HostCosts::HostCosts(const Problem& problem, Pairs pairs)
     : _network(&problem.network), _hosts(problem.network.size()), _metric(problem.metric),
@@ -62,7 +50,7 @@ Cost cost(const Problem& problem, const Placement& placement) {
 TrafficSums traffic(const Problem& problem, const Placement& placement) {
   const Network& network = problem.network;
   const network::TrunkSets trunks(network);
-  const std::vector<std::int32_t> site_of = sites_of_hosts(network);
+  const std::vector<std::int32_t> site_of = network::sites_of_hosts(network, -1);
   const std::size_t hosts = network.hosts.size();
   std::vector<double> bytes(2 * hosts + network.trunks.size());
   TrafficSums sums;

@@ -44,10 +44,7 @@ SiteTables::SiteTables(const Problem& problem) : message_cost(mean_message_cost(
 
 void SiteTables::describe_hosts(const Problem& problem) {
   const Network& network = problem.network;
-  site_of.assign(network.hosts.size(), 0);
-  for (std::size_t site = 0; site < network.sites.size(); ++site)
-    for (const HostId host : network.sites[site])
-      site_of[index(host)] = static_cast<std::int32_t>(site);
+  site_of = network::sites_of_hosts(network, 0);
   const auto usable =
       usable_by_site(problem, std::max<std::size_t>(1, network.sites.size()), site_of);
   for (HostId host = 0; host < network.size(); ++host) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 namespace thalweg::network {
@@ -30,6 +29,20 @@ std::vector<std::int64_t> count(std::span<const HostId> group,
   for (const HostId host : group)
     ++counts[index(class_of[index(host)])];
   return counts;
+}
+
+/// Returns the ends of trunks that each host is behind, ascending: twice the trunk's index, and one
+/// more where it receives.
+std::vector<std::vector<std::int32_t>> trunk_ends(const Network& network) {
+  std::vector<std::vector<std::int32_t>> ends(network.hosts.size());
+  for (std::size_t trunk = 0; trunk < network.trunks.size(); ++trunk) {
+    const auto number = static_cast<std::int32_t>(2 * trunk);
+    for (const HostId host : network.trunks[trunk].from)
+      ends[index(host)].push_back(number);
+    for (const HostId host : network.trunks[trunk].to)
+      ends[index(host)].push_back(number + 1);
+  }
+  return ends;
 }
 
 } // namespace
@@ -111,30 +124,36 @@ Time median(std::vector<Counted<Time>> values) {
 }
 
 TrunkSets::TrunkSets(const Network& network) : _class_of(network.hosts.size()) {
-  std::vector<std::vector<std::int32_t>> behind(network.hosts.size()); // 2 * trunk, +1: receives
-  for (std::size_t trunk = 0; trunk < network.trunks.size(); ++trunk) {
-    const auto number = static_cast<std::int32_t>(2 * trunk);
-    for (const HostId host : network.trunks[trunk].from)
-      behind[index(host)].push_back(number);
-    for (const HostId host : network.trunks[trunk].to)
-      behind[index(host)].push_back(number + 1);
-  }
+  const auto ends = trunk_ends(network);
   Numbers<std::vector<std::int32_t>> numbers;
-  for (std::size_t host = 0; host < behind.size(); ++host)
-    _class_of[host] = numbers.of(behind[host]);
-  _sets = Matrix<std::vector<std::int32_t>>(numbers.size());
-  const auto classes_of = [&](const std::vector<HostId>& hosts) {
-    std::set<std::int32_t> classes;
-    for (const HostId host : hosts)
-      classes.insert(class_of(host));
-    return classes;
-  };
-  for (std::size_t trunk = 0; trunk < network.trunks.size(); ++trunk) {
-    const auto receivers = classes_of(network.trunks[trunk].to);
-    for (const std::int32_t from : classes_of(network.trunks[trunk].from))
-      for (const std::int32_t to : receivers)
-        _sets(from, to).push_back(static_cast<std::int32_t>(trunk));
+  std::vector<std::size_t> first; // host of each class
+  for (std::size_t host = 0; host < ends.size(); ++host) {
+    _class_of[host] = numbers.of(ends[host]);
+    if (numbers.size() > first.size()) first.push_back(host);
   }
+  std::vector<std::vector<std::int32_t>> receivers(network.trunks.size()); // classes by trunk
+  for (std::size_t own = 0; own < first.size(); ++own)
+    for (const std::int32_t end : ends[first[own]])
+      if (end % 2 != 0) receivers[index(end / 2)].push_back(static_cast<std::int32_t>(own));
+  std::vector<std::pair<std::int32_t, std::int32_t>> row; // receiving classes and trunks
+  for (const std::size_t host : first) {
+    row.clear();
+    for (const std::int32_t end : ends[host])
+      if (end % 2 == 0)
+        for (const std::int32_t to : receivers[index(end / 2)])
+          row.emplace_back(to, end / 2);
+    std::ranges::sort(row);
+    _rows.push_back(_receivers.size());
+    for (const auto& [to, trunk] : row) {
+      if (_receivers.size() == _rows.back() || _receivers.back() != to) {
+        _receivers.push_back(to);
+        _begins.push_back(_trunks.size());
+      }
+      _trunks.push_back(trunk);
+    }
+  }
+  _rows.push_back(_receivers.size());
+  _begins.push_back(_trunks.size());
 }
 
 template std::vector<Counted<Time>> values_between(const HostPairs<Time>&, std::span<const HostId>,

@@ -2,6 +2,8 @@
 
 #include "network/network.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -45,14 +47,22 @@ std::vector<Counted<T>> values_between(const HostPairs<T>& pairs, std::span<cons
 /// log values) if some stand for several pairs.
 Time median(std::vector<Counted<Time>> values);
 
-/// The trunks between hosts, by classes of hosts behind the same trunks. Time and memory:
-/// O(hosts in trunks), pairs of classes, and the common trunks of each pair.
+/// The trunks between hosts, by classes of hosts behind the same trunks. Pairs of classes that no
+/// trunk joins take nothing. Memory: O(hosts in trunks), and the common trunks of each pair of
+/// classes; time: these times their logarithm.
 class TrunkSets {
 public:
   explicit TrunkSets(const Network& network);
-  /// Returns the indices of the trunks that a flow crosses, ascending. O(1).
-  [[nodiscard]] const std::vector<std::int32_t>& between(HostId from, HostId to) const {
-    return _sets(class_of(from), class_of(to));
+  /// Returns the indices of the trunks that a flow crosses, ascending. O(log(classes that the
+  /// sender reaches through trunks)).
+  [[nodiscard]] std::span<const std::int32_t> between(HostId from, HostId to) const {
+    const std::span<const std::int32_t> all = _receivers;
+    const std::size_t begin = _rows[index(class_of(from))], end = _rows[index(class_of(from)) + 1];
+    const auto row = all.subspan(begin, end - begin);
+    const auto found = std::ranges::lower_bound(row, class_of(to));
+    if (found == row.end() || *found != class_of(to)) return {};
+    const std::size_t pair = begin + index(found - row.begin());
+    return std::span(_trunks).subspan(_begins[pair], _begins[pair + 1] - _begins[pair]);
   }
   /// Returns the host's class: hosts of one class are behind the same trunks as senders, and as
   /// receivers.
@@ -61,8 +71,12 @@ public:
   }
 
 private:
-  std::vector<std::int32_t> _class_of;     ///< by host
-  Matrix<std::vector<std::int32_t>> _sets; ///< by classes
+  std::vector<std::int32_t> _class_of; ///< by host
+  /// Where the pairs of a sending class begin in _receivers and _begins; the last one is the end.
+  std::vector<std::size_t> _rows;
+  std::vector<std::int32_t> _receivers; ///< receiving classes by pair, ascending within a row
+  std::vector<std::size_t> _begins;     ///< of each pair's part of _trunks; the last one is the end
+  std::vector<std::int32_t> _trunks;
 };
 
 extern template std::vector<Counted<Time>>

@@ -1,5 +1,8 @@
 #include "network/network.hpp"
 
+#include "units/hash.hpp"
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <concepts>
@@ -217,13 +220,11 @@ void check_costs(const Network& network) {
   }
 }
 
-/// FNV-1a, 64 bits.
+/// A hash of values by their bytes.
 class Hash {
 public:
   void add(const void* data, std::size_t size) {
-    const auto* bytes = static_cast<const unsigned char*>(data);
-    for (std::size_t i = 0; i < size; ++i)
-      _value = (_value ^ bytes[i]) * 0x100000001b3U;
+    _hash.add_bytes({static_cast<const std::byte*>(data), size});
   }
   template <std::integral T>
   void add(T value) {
@@ -266,10 +267,10 @@ public:
   void add(const T& value) {
     units::for_each_field<T>([&](const auto& field) { add(value.*field.member); });
   }
-  [[nodiscard]] std::uint64_t value() const { return _value; }
+  [[nodiscard]] std::uint64_t value() const { return _hash.value(); }
 
 private:
-  std::uint64_t _value = 0xcbf29ce484222325U;
+  Fnv1a _hash;
 };
 
 } // namespace
@@ -290,6 +291,14 @@ std::vector<HostId> used_hosts(Placement placement) {
   std::ranges::sort(placement);
   placement.erase(std::unique(placement.begin(), placement.end()), placement.end());
   return placement;
+}
+
+std::vector<std::int32_t> sites_of_hosts(const Network& network, std::int32_t none) {
+  std::vector<std::int32_t> site_of(network.hosts.size(), none);
+  for (std::size_t site = 0; site < network.sites.size(); ++site)
+    for (const HostId host : network.sites[site])
+      site_of[index(host)] = static_cast<std::int32_t>(site);
+  return site_of;
 }
 
 std::string pair_name(const Network& network, HostId from, HostId to) {

@@ -199,6 +199,10 @@ MessageCost message_cost(const Network& network, const std::string& library);
 /// Returns the hosts that have ranks, each once, ascending. O(ranks log ranks).
 std::vector<HostId> used_hosts(Placement placement);
 
+/// Returns the site of each host, by its index in `sites`; `none` for all hosts where sites aren't
+/// known. O(hosts).
+std::vector<std::int32_t> sites_of_hosts(const Network& network, std::int32_t none);
+
 /// Returns "west0 -> east3", for errors.
 std::string pair_name(const Network& network, HostId from, HostId to);
 

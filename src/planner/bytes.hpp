@@ -1,6 +1,7 @@
 #pragma once
 
 #include "units/fields.hpp"
+#include "units/hash.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -21,10 +22,9 @@ namespace thalweg::planner {
 
 /// FNV-1a, 64 bits.
 constexpr std::uint64_t checksum(std::span<const std::byte> bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const std::byte byte : bytes)
-    hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
-  return hash;
+  Fnv1a hash;
+  hash.add_bytes(bytes);
+  return hash.value();
 }
 
 /// Numbers that are in memory as they are in a file, so that lists of them are copied as a whole.

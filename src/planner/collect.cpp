@@ -18,8 +18,10 @@ void Passes::collect() {
   const LongPath path(_problem);
   const std::vector<Guess> wanted = guesses();
   std::vector<std::vector<Entrant>> built(wanted.size());
-  for_each_parallel(wanted.size(), _limits.threads,
-                    [&](std::size_t i) { built[i] = build(wanted[i], path); });
+  for_each_parallel(wanted.size(), _limits.threads, [&](std::size_t i) {
+    check_wanted(_options.is_cancelled);
+    built[i] = build(wanted[i], path);
+  });
   for (std::vector<Entrant>& entrants : built)
     for (Entrant& entrant : entrants)
       add(std::move(entrant));

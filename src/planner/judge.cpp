@@ -91,6 +91,10 @@ bool is_too_large(const Problem& problem, const Skeleton& skeleton,
          limits.preset.finalist_flows;
 }
 
+void check_wanted(const std::function<bool()>& is_cancelled) {
+  if (is_cancelled && is_cancelled()) throw Cancelled();
+}
+
 bool is_enabled(const PlanOptions& options, std::string_view pass) {
   return std::ranges::find(options.disabled, pass) == options.disabled.end();
 }
@@ -116,6 +120,7 @@ std::string_view best_judge(const PlanOptions& options) {
 Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& options,
            const Limits& limits, Time give_up) {
   using simulator::Fidelity;
+  check_wanted(options.is_cancelled);
   for (const auto& [pass, fidelity] :
        {std::pair("fluid", Fidelity::fluid), {"fast", Fidelity::fast}}) {
     simulator::SimulationOptions simulation = planner::simulation(options, limits, fidelity);

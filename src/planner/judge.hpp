@@ -3,6 +3,7 @@
 #include "algorithms/cache.hpp"
 #include "planner/preset.hpp"
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,10 @@ struct Limits {
   NativeModel* native = nullptr;      ///< of the same network and options; null: none kept
 };
 
+/// Is called before each piece of planning that may take some milliseconds.
+/// @param is_cancelled PlanOptions::is_cancelled
+/// @throws Cancelled if it says so
+void check_wanted(const std::function<bool()>& is_cancelled);
 /// Returns the options with the passes disabled that the preset leaves out.
 PlanOptions with_preset(PlanOptions options, const Preset& preset);
 [[nodiscard]] bool is_enabled(const PlanOptions& options, std::string_view pass);
@@ -47,6 +52,7 @@ PlanOptions with_preset(PlanOptions options, const Preset& preset);
 [[nodiscard]] std::string_view best_judge(const PlanOptions& options);
 /// Returns the time of a skeleton, by the most exact simulation that is enabled.
 /// @param give_up the time after which it is infinite if it is simulated
+/// @throws Cancelled
 Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& options,
            const Limits& limits, Time give_up = Time::infinity());
 

@@ -42,7 +42,8 @@ std::vector<Kind> measured_kinds(const network::Network& network, const std::str
 Native NativeModel::predict(const Problem& problem) {
   std::vector<Part> parts;
   Native native = simulate(problem, &parts);
-  native.in_a_row = in_a_row(parts);
+  // Ranks that run ahead in a phase are held up by the others.
+  if (!collective::synchronizes(problem.collective.kind)) native.in_a_row = in_a_row(parts);
   const Time by_rules = native.time;
   scale(native, problem);
   if (by_rules > Time(0)) native.in_a_row = native.in_a_row * (native.time / by_rules);
@@ -158,8 +159,9 @@ std::optional<NativeModel::Factor> NativeModel::factor(Kind kind, Size size,
 
 const std::map<Size, NativeModel::Point>& NativeModel::points(Kind kind) {
   Measured& measured = _measured[static_cast<std::size_t>(kind)];
-  std::call_once(measured.once, [&] { measured.points = find_points(kind); });
-  return measured.points;
+  const std::lock_guard lock(measured.mutex);
+  if (!measured.points) measured.points = find_points(kind);
+  return *measured.points;
 }
 
 std::map<Size, NativeModel::Point> NativeModel::find_points(Kind kind) const {

@@ -81,10 +81,11 @@ private:
   const network::Network& _network;
   const PlanOptions& _options;
   Limits _limits;
-  /// The points of one kind, computed when they are asked for.
+  /// The points of one kind, computed when they are asked for. A mutex, not std::call_once, under
+  /// which exceptions such as Cancelled aren't safe everywhere.
   struct Measured {
-    std::once_flag once;
-    std::map<Size, Point> points;
+    std::mutex mutex;
+    std::optional<std::map<Size, Point>> points;
   };
   std::array<Measured, collective::kind_count> _measured; ///< by kind
 };

@@ -4,12 +4,12 @@
 #include "planner/native_algorithm.hpp"
 
 #include "algorithms/trees/tree.hpp"
+#include "algorithms/used_hosts.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <map>
 #include <numeric>
 
 namespace thalweg::planner {
@@ -29,58 +29,47 @@ constexpr Size han_segment = 64 * kib;
 /// The ranks of a problem by their hosts.
 class Hosts {
 public:
-  explicit Hosts(const Problem& problem);
+  explicit Hosts(const Problem& problem)
+      : _placement(problem.placement), _used(problem.network, problem.placement) {}
 
   /// Whether there are several hosts, one of which has several ranks.
   [[nodiscard]] bool are_shared() const {
-    return _ranks.size() > 1 && _ranks.size() < _placement.size();
+    return ranks().size() > 1 && ranks().size() < _placement.size();
   }
   [[nodiscard]] bool have_equally_many() const {
-    return std::ranges::all_of(_ranks,
-                               [&](const auto& ranks) { return ranks.size() == _ranks[0].size(); });
+    return std::ranges::all_of(
+        ranks(), [&](const auto& each) { return each.size() == ranks().front().size(); });
   }
   [[nodiscard]] bool have_adjacent_ranks() const {
-    return std::ranges::all_of(_ranks, [](const auto& ranks) {
-      return ranks.back() - ranks.front() + 1 == static_cast<Rank>(ranks.size());
+    return std::ranges::all_of(ranks(), [](const auto& each) {
+      return each.back() - each.front() + 1 == static_cast<Rank>(each.size());
     });
   }
-  [[nodiscard]] Rank count() const { return static_cast<Rank>(_ranks.size()); }
+  [[nodiscard]] Rank count() const { return _used.size(); }
   [[nodiscard]] Rank most_ranks() const { return static_cast<Rank>(fullest().size()); }
   /// The host of the rank, by the order of the hosts' first ranks.
-  [[nodiscard]] Rank host_of(Rank rank) const { return _host_of[index(rank)]; }
+  [[nodiscard]] Rank host_of(Rank rank) const {
+    return _used.number[index(_placement[index(rank)])];
+  }
   /// By host, its ranks.
-  [[nodiscard]] const std::vector<std::vector<Rank>>& ranks() const { return _ranks; }
+  [[nodiscard]] const std::vector<std::vector<Rank>>& ranks() const { return _used.ranks; }
   [[nodiscard]] Placement placement(Level level) const;
 
 private:
   [[nodiscard]] const std::vector<Rank>& fullest() const {
-    return *std::ranges::max_element(_ranks, {}, [](const auto& ranks) { return ranks.size(); });
+    return *std::ranges::max_element(ranks(), {}, [](const auto& each) { return each.size(); });
   }
 
   const Placement& _placement;
-  std::vector<std::vector<Rank>> _ranks;
-  std::vector<Rank> _host_of;
+  algorithms::UsedHosts _used;
 };
-
-Hosts::Hosts(const Problem& problem) : _placement(problem.placement) {
-  std::map<network::HostId, Rank> numbers;
-  for (const network::HostId host : _placement) {
-    const Rank number = numbers.try_emplace(host, count()).first->second;
-    if (number == count()) _ranks.emplace_back();
-    _ranks[index(number)].push_back(static_cast<Rank>(_host_of.size()));
-    _host_of.push_back(number);
-  }
-}
 
 Placement Hosts::placement(Level level) const {
   if (level == Level::all) return _placement;
+  if (level == Level::between_hosts) return _used.hosts;
   Placement placement;
-  if (level == Level::within_hosts)
-    for (const Rank rank : fullest())
-      placement.push_back(_placement[index(rank)]);
-  else
-    for (const auto& ranks : _ranks)
-      placement.push_back(_placement[index(ranks.front())]);
+  for (const Rank rank : fullest())
+    placement.push_back(_placement[index(rank)]);
   return placement;
 }
 
@@ -130,21 +119,25 @@ private:
     Choice choice = select(_selection, part);
     const bool is_open_mpi = _selection.starts_with("openmpi");
     if (!is_open_mpi || choice.algorithm != "binomial") return add(level, part, std::move(choice));
-    if (part.kind == Kind::allreduce) return reduced_and_sent(level, part);
+    if (part.kind == Kind::allreduce) return reduced_and_sent(level, part, Kind::bcast);
+    if (part.kind == Kind::reduce_scatter) return reduced_and_sent(level, part, Kind::scatter);
     if (part.kind != Kind::bcast) return add(level, part, std::move(choice));
     return add(level, part, {"tree", {.tree = highest_bit_tree(part)}}, "binomial");
   }
-  /// Open MPI's allreduce that it calls nonoverlapping: its own reduce to rank 0, and its own bcast
-  /// from there.
-  /// Source: Open MPI, coll_base_allreduce.c, ompi_coll_base_allreduce_intra_nonoverlapping.
-  Composer& reduced_and_sent(Level level, const Collective& allreduce) {
-    for (const Kind kind : {Kind::reduce, Kind::bcast}) {
-      Collective part = allreduce;
-      part.kind = kind;
+  /// What Open MPI calls nonoverlapping, or with equal blocks basic linear: its own reduce of all
+  /// data to rank 0, and its own bcast, scatter or scatterv from there.
+  /// Source: Open MPI, coll_base_allreduce.c, ompi_coll_base_allreduce_intra_nonoverlapping;
+  /// coll_base_reduce_scatter.c, ompi_coll_base_reduce_scatter_intra_nonoverlapping;
+  /// coll_base_reduce_scatter_block.c, ompi_coll_base_reduce_scatter_block_basic_linear.
+  Composer& reduced_and_sent(Level level, const Collective& whole, Kind sent) {
+    const Collective reduce{.kind = Kind::reduce, .ranks = whole.ranks, .size = whole.total()};
+    Collective sending = whole;
+    sending.kind = sent;
+    for (const Collective& part : {reduce, sending}) {
       selected(level, part);
       Phase& phase = _phases.back();
       const std::string& name = phase.name.empty() ? phase.choice.algorithm : phase.name;
-      phase.name = std::string(collective::to_text(kind)) + " by " + name;
+      phase.name = std::string(collective::to_text(part.kind)) + " by " + name;
     }
     return *this;
   }

@@ -142,6 +142,7 @@ void Passes::compare() {
 }
 
 void Passes::pass(const char* name, const std::function<void()>& body) {
+  check_wanted(_options.is_cancelled);
   _explanation.passes.push_back(timed(name, body));
 }
 
@@ -159,6 +160,7 @@ void Passes::search() {
     }
   Climb climb;
   climb.seed = _options.seed;
+  climb.is_cancelled = _options.is_cancelled;
   climb.fast = simulation(_options, _limits, simulator::Fidelity::fast);
   climb.fluid = simulation(_options, _limits, simulator::Fidelity::fluid);
   climb.fast.max_messages = std::min(climb.fast.max_messages, search_messages);

@@ -25,7 +25,7 @@ class Passes {
 public:
   /// @throws std::invalid_argument for a wrong placement, or options.force unknown
   Passes(const Problem& problem, const PlanOptions& options, const Limits& limits);
-  /// Runs all passes, in order.
+  /// Runs all passes, in order. @throws Cancelled: then nothing may be asked of it
   void run();
   /// Returns the candidates that have a time, best first, without native; few of one algorithm.
   [[nodiscard]] std::vector<Choice> ranking(std::size_t count) const;

@@ -49,6 +49,7 @@ Explanation explain(const Problem& problem, const PlanOptions& wanted) {
   const PlanOptions options = with_preset(wanted, limits.preset);
   Passes passes(problem, options, limits);
   passes.run();
+  check_wanted(options.is_cancelled);
   Explanation explanation = passes.take();
   explanation.critical_path = find_critical_path(problem, explanation.plan, options);
   return explanation;

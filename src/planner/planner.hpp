@@ -5,6 +5,8 @@
 #include "simulator/simulator.hpp"
 
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -79,6 +81,15 @@ struct PlanOptions {
   /// Candidates besides those of the algorithms, such as algorithms::list() makes. With `force`
   /// only those of that name.
   std::vector<Skeleton> given = {};
+  /// Whether the plan isn't wanted any more: then planning ends with Cancelled. It is asked before
+  /// each candidate is built, estimated or simulated, by all threads that plan. Null: never.
+  std::function<bool()> is_cancelled = {};
+};
+
+/// Says that PlanOptions::is_cancelled ended planning: there is no plan, nor a part of one.
+class Cancelled : public std::exception {
+public:
+  [[nodiscard]] const char* what() const noexcept override { return "planning was cancelled"; }
 };
 
 /// The MPI library's own collective, as predicted.
@@ -150,7 +161,7 @@ struct Explanation {
 };
 
 /// @throws std::invalid_argument if options.force names no algorithm for the collective, or
-/// options.library is another than the problem's
+/// options.library is another than the problem's; Cancelled
 Explanation explain(const Problem& problem, const PlanOptions& options = {});
 Plan plan(const Problem& problem, const PlanOptions& options = {});
 

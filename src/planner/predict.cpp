@@ -27,6 +27,7 @@ constexpr double slow_start_margin = 2;
 void Passes::estimate() {
   const simulator::SimulationOptions options = estimation(_options, _limits);
   for_each_parallel(_entrants.size(), _limits.threads, [&](std::size_t i) {
+    check_wanted(_options.is_cancelled);
     Entrant& entrant = _entrants[i];
     // An estimate from a sample of the ranks may miss what limits all.
     entrant.candidate.estimate = std::max(_explanation.plan.bound.time,
@@ -37,6 +38,7 @@ void Passes::estimate() {
 
 /// Sets the time of a candidate, or takes it away if the simulation is given up.
 void Passes::predict(Entrant& entrant, const simulator::SimulationOptions& simulation) const {
+  check_wanted(_options.is_cancelled);
   const simulator::Prediction found =
       simulator::simulate(_problem, entrant.skeleton, simulation, _limits.memo);
   const bool is_fast = simulation.fidelity == simulator::Fidelity::fast;

@@ -1,5 +1,7 @@
 #include "planner/search.hpp"
 
+#include "planner/judge.hpp"
+
 namespace thalweg::planner {
 
 namespace {
@@ -26,6 +28,7 @@ Climbed climb(const Problem& problem, const Skeleton& start, const Climb& option
   Climbed climbed{start, best.time, simulate(start, options.fluid, fluid_cost).time};
   Moves moves(problem, options.seed);
   while (spent < options.messages) {
+    check_wanted(options.is_cancelled);
     auto changed = moves.draw(climbed.skeleton, best.exits);
     if (!changed) {
       spent += 1;

@@ -18,7 +18,7 @@ inline constexpr Size element = 8;
 
 /// Returns the library's choice, always in Order::rank. Operations commute and are built in, and
 /// there is one rank per host. A composition of other collectives (reduce and bcast, reduce and
-/// scatter) is the tree that does both; native_algorithms() has the former's two phases.
+/// scatter) is the tree that does both; native_algorithms() has the two phases of Open MPI's.
 /// @throws std::invalid_argument if `name` is no selection, listing the known ones
 Choice select(std::string_view name, const collective::Collective& collective);
 

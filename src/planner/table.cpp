@@ -108,6 +108,7 @@ private:
     if (_placement.size() > preset().most_roots_listed) return;
     for (const std::size_t root : roots) {
       if (root == first) continue;
+      check_wanted(_options.is_cancelled); // Copies judge nothing, which would ask it.
       plans[root] = preset().roots == Roots::all ? planner(kind, root).plan_from(plans[first], true)
                                                  : planner(kind, root).copy(plans[first]);
     }

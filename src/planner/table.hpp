@@ -76,7 +76,7 @@ struct PlanFile {
 /// choices of rank 0, with more than 64 ranks no rows. A single rank gets no rows.
 ///
 /// PlanOptions::threads plan at the same time. The table doesn't depend on their number.
-/// @throws std::invalid_argument if a rank's host isn't in the network
+/// @throws std::invalid_argument if a rank's host isn't in the network; Cancelled
 Table make_table(const network::Network& network, const network::Placement& placement,
                  std::span<const collective::Kind> kinds, const PlanOptions& options = {},
                  Size max_size = Size{1} << 27);
@@ -84,7 +84,7 @@ Table make_table(const network::Network& network, const network::Placement& plac
 /// Returns a table at effort `estimate`, for communicators that no file knows: every kind, with
 /// more than 32 ranks bcast, reduce and allreduce, up to 4 MiB. Takes 0.1 to 0.2 s for 16 or 64
 /// ranks, 1 to 4 s for 1,024. The table has no rows, which means native, if a rank's host isn't in
-/// the network.
+/// the network. @throws Cancelled
 Table quick_table(const network::Network& network, const network::Placement& placement,
                   const PlanOptions& options = {});
 

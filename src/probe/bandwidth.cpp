@@ -48,15 +48,15 @@ BandwidthProbe::BandwidthProbe(Prober& prober, const Latencies& latencies, const
       _last_step(_site.hosts()), _unsteady(_site.hosts()) {
   for (std::size_t s = 0; s < sites.size(); ++s)
     for (std::size_t t = 0; t < sites.size(); ++t)
-      _lanes.push_back({s, t, std::max(sites[s].size(), sites[t].size()), {}, 0, false});
+      _pairs.push_back({s, t, std::max(sites[s].size(), sites[t].size()), {}, 0, false});
 }
 
-BandwidthProbe::Lane& BandwidthProbe::lane_of(Arrow flow) {
+BandwidthProbe::PairState& BandwidthProbe::pair_of(Flow flow) {
   const auto [from, to] = _site(flow);
-  return _lanes[from * _sites.size() + to];
+  return _pairs[from * _sites.size() + to];
 }
 
-Nanoseconds BandwidthProbe::needed_time(Arrow flow) const {
+Nanoseconds BandwidthProbe::needed_time(Flow flow) const {
   constexpr double margin = 1.2;
   const auto round_trip = _latencies.round_trip(flow.from, flow.to);
   return static_cast<Nanoseconds>(
@@ -66,41 +66,42 @@ Nanoseconds BandwidthProbe::needed_time(Arrow flow) const {
 
 /// Returns the pace that sufficed for a flow between the same sites, else one that suffices at the
 /// fastest rate so far.
-Pace& BandwidthProbe::first_pace(Arrow flow) {
+Pace& BandwidthProbe::first_pace(Flow flow) {
   const double bytes = 1e-9 * static_cast<double>(needed_time(flow)) * _fastest.value();
-  return _first_pace.try_emplace(&lane_of(flow), pace_for(bytes, _eager_limit, most_messages))
+  return _first_pace.try_emplace(&pair_of(flow), pace_for(bytes, _eager_limit, most_messages))
       .first->second;
 }
 
-bool BandwidthProbe::alike(const Lane& lane) const {
-  if (lane.measured.empty()) return true;
+bool BandwidthProbe::alike(const PairState& pair) const {
+  if (pair.measured.empty()) return true;
   std::vector<Rate> rates;
-  for (auto [from, to] : lane.measured)
+  for (auto [from, to] : pair.measured)
     rates.push_back(_result.rate(from, to));
   std::ranges::sort(rates);
   const auto ends = static_cast<std::size_t>(odd * static_cast<double>(rates.size()));
   return rates[rates.size() - 1 - ends] <= rates[ends] * (1 + likeness);
 }
 
-void BandwidthProbe::limit(const Lane& lane, std::size_t most) {
-  _queue.limit(lane.from, lane.to, most);
+void BandwidthProbe::limit(const PairState& pair, std::size_t most) {
+  _queue.limit(pair.from, pair.to, most);
 }
 
 void BandwidthProbe::sample(double share) {
-  for (const auto& lane : _lanes)
-    limit(lane, sampled_flows(_sites.size(), lane.from == lane.to));
+  for (const auto& pair : _pairs)
+    limit(pair, sampled_flows(_sites.size(), pair.from == pair.to));
   run(_prober.deadline(share));
   repeat_odd(_prober.deadline(share));
-  for (const auto& lane : _lanes)
-    if (!alike(lane)) limit(lane, lane.reach);
+  for (const auto& pair : _pairs)
+    if (!alike(pair)) limit(pair, pair.reach);
   run(_prober.deadline(share));
 }
 
-std::optional<Arrow> BandwidthProbe::odd_one(const Lane& lane, const Capacities& fastest) const {
-  if (lane.confirmed || lane.repeats == most_repeats || lane.measured.empty()) return {};
-  const auto rate = [&](Arrow flow) { return _result.rate(flow.from, flow.to); };
-  const auto [slowest, best] = std::ranges::minmax_element(lane.measured, {}, rate);
-  const Rate expected = lane.measured.size() > 1 ? rate(*best)
+std::optional<Flow> BandwidthProbe::odd_one(const PairState& pair,
+                                            const Capacities& fastest) const {
+  if (pair.confirmed || pair.repeats == most_repeats || pair.measured.empty()) return {};
+  const auto rate = [&](Flow flow) { return _result.rate(flow.from, flow.to); };
+  const auto [slowest, best] = std::ranges::minmax_element(pair.measured, {}, rate);
+  const Rate expected = pair.measured.size() > 1 ? rate(*best)
                                                  : std::min(fastest.egress[index(slowest->from)],
                                                             fastest.ingress[index(slowest->to)]);
   if (rate(*slowest) * (1 + likeness) >= expected) return {};
@@ -109,10 +110,10 @@ std::optional<Arrow> BandwidthProbe::odd_one(const Lane& lane, const Capacities&
 
 void BandwidthProbe::repeat_odd(Nanoseconds deadline) {
   for (;;) {
-    std::vector<Arrow> odd;
+    std::vector<Flow> odd;
     const auto fastest = fastest_flows(_result.rate);
-    for (auto& lane : _lanes)
-      if (const auto flow = odd_one(lane, fastest)) odd.push_back(*flow), ++lane.repeats;
+    for (auto& pair : _pairs)
+      if (const auto flow = odd_one(pair, fastest)) odd.push_back(*flow), ++pair.repeats;
     if (odd.empty() || _prober.clock() >= deadline) return;
     const auto before = _result;
     for (auto flow : odd)
@@ -120,7 +121,7 @@ void BandwidthProbe::repeat_odd(Nanoseconds deadline) {
     run(deadline);
     for (auto flow : odd) {
       const Rate rate = before.rate(flow.from, flow.to), again = _result.rate(flow.from, flow.to);
-      lane_of(flow).confirmed = again != Rate(0) && again <= rate * (1 + likeness);
+      pair_of(flow).confirmed = again != Rate(0) && again <= rate * (1 + likeness);
       if (again == Rate(0) || again < rate) restore(flow, before);
     }
   }
@@ -129,8 +130,8 @@ void BandwidthProbe::repeat_odd(Nanoseconds deadline) {
 /// Whether flows fill the joint capacity one by one: what nearly all of them get is the capacity.
 bool BandwidthProbe::is_narrow(const Widths::Joint& joint) const {
   std::size_t carried = 0, filling = 0;
-  for (const auto& lane : _lanes)
-    for (auto flow : lane.measured) {
+  for (const auto& pair : _pairs)
+    for (auto flow : pair.measured) {
       if (!joint.carries(flow)) continue;
       ++carried;
       if (_result.rate(flow.from, flow.to) * (1 + likeness) >= joint.capacity) ++filling;
@@ -138,45 +139,45 @@ bool BandwidthProbe::is_narrow(const Widths::Joint& joint) const {
   return static_cast<double>(filling) > nearly_all * static_cast<double>(carried);
 }
 
-void BandwidthProbe::measure_rest(const Widths& widths, const std::vector<Arrow>& seen,
+void BandwidthProbe::measure_rest(const Widths& widths, const std::vector<Flow>& seen,
                                   double share) {
   put_back(widths, [](const auto& joint, std::size_t flows, Rate /*together*/) {
     return flows > joint.most;
   });
   _queue.set_widths(widths);
   const auto sampled = _result.error;
-  std::map<const Lane*, std::size_t> known;
-  std::vector<Arrow> inferred;
+  std::map<const PairState*, std::size_t> known;
+  std::vector<Flow> inferred;
   for (auto flow : seen)
-    if (!_result.measured(flow.from, flow.to)) ++known[&lane_of(flow)], inferred.push_back(flow);
+    if (!_result.measured(flow.from, flow.to)) ++known[&pair_of(flow)], inferred.push_back(flow);
   _queue.postpone(inferred);
   // If time ends, something is known about each pair of sites.
-  for (const auto& lane : _lanes)
-    limit(lane, 1);
+  for (const auto& pair : _pairs)
+    limit(pair, 1);
   run(_prober.deadline(share));
-  constexpr std::size_t most_times = 2; // flows of each host in a lane
+  constexpr std::size_t most_times = 2; // flows of each host between two sites
   for (std::size_t times = 0; times <= most_times; ++times) {
     std::vector<const Widths::Joint*> filled;
     for (const auto& joint : widths.joint)
       if (is_narrow(joint)) filled.push_back(&joint);
-    for (const auto& lane : _lanes) {
-      const Arrow flow{_sites[lane.from].back(), _sites[lane.to].front()};
+    for (const auto& pair : _pairs) {
+      const Flow flow{_sites[pair.from].back(), _sites[pair.to].front()};
       const bool narrow =
           std::ranges::any_of(filled, [&](const auto* joint) { return joint->carries(flow); });
-      const auto wanted = narrow ? fewest_flows : times * lane.reach;
+      const auto wanted = narrow ? fewest_flows : times * pair.reach;
       const auto least = narrow || times < most_times ? fewest_flows : few_flows;
-      limit(lane, std::max(wanted - std::min(wanted, known[&lane]), least));
+      limit(pair, std::max(wanted - std::min(wanted, known[&pair]), least));
     }
     run(_prober.deadline(share));
   }
-  for (const auto& lane : _lanes)
-    if (!alike(lane)) limit(lane, std::numeric_limits<std::size_t>::max());
+  for (const auto& pair : _pairs)
+    if (!alike(pair)) limit(pair, std::numeric_limits<std::size_t>::max());
   run(_prober.deadline(share));
-  for (auto& lane : _lanes)
-    lane.repeats = 0, lane.confirmed = false;
+  for (auto& pair : _pairs)
+    pair.repeats = 0, pair.confirmed = false;
   repeat_odd(_prober.deadline(share));
-  for (const auto& lane : _lanes)
-    for (auto flow : lane.measured)
+  for (const auto& pair : _pairs)
+    for (auto flow : pair.measured)
       if (!std::isfinite(sampled(flow.from, flow.to))) _rest.push_back(flow);
   note_missing();
 }
@@ -208,7 +209,7 @@ void BandwidthProbe::repeat_alone(double share) {
   restore_unmeasured(_rest, known);
 }
 
-void BandwidthProbe::measure_alone(std::span<const Arrow> flows, double share) {
+void BandwidthProbe::measure_alone(std::span<const Flow> flows, double share) {
   for (auto flow : flows) {
     _running = {{flow, first_pace(flow)}};
     while (!_running.empty())
@@ -220,7 +221,7 @@ void BandwidthProbe::measure_alone(std::span<const Arrow> flows, double share) {
 void BandwidthProbe::repeat_disturbed(const std::vector<network::Trunk>& trunks, double share) {
   Widths widths(_sites.size());
   for (const auto& trunk : trunks)
-    widths.joint.push_back({trunk.from, trunk.to, 1, trunk.capacity});
+    widths.joint.push_back({{trunk.from, trunk.to}, 1, trunk.capacity});
   const auto before = _result;
   const auto disturbed = put_back(widths, [](const auto& joint, std::size_t flows, Rate together) {
     return flows > 1 && together > joint.capacity * undisturbed_share;
@@ -233,10 +234,10 @@ void BandwidthProbe::repeat_disturbed(const std::vector<network::Trunk>& trunks,
 Bandwidths BandwidthProbe::result() const {
   Bandwidths result = _result;
   // What a flow had reached between two sites says more about them than flows between others.
-  for (const auto& lane : _lanes) {
-    if (!lane.measured.empty()) continue;
-    for (HostId from : _sites[lane.from])
-      for (HostId to : _sites[lane.to])
+  for (const auto& pair : _pairs) {
+    if (!pair.measured.empty()) continue;
+    for (HostId from : _sites[pair.from])
+      for (HostId to : _sites[pair.to])
         result.rate(from, to) = _unsteady(from, to);
   }
   infer(result.rate, _sites);
@@ -246,8 +247,8 @@ Bandwidths BandwidthProbe::result() const {
 void BandwidthProbe::note_missing() const {
   const auto hosts = _site.hosts();
   std::size_t measured = 0;
-  for (const auto& lane : _lanes)
-    measured += lane.measured.size();
+  for (const auto& pair : _pairs)
+    measured += pair.measured.size();
   if (_queue.waiting() > 0)
     _prober.note("the time budget allowed to measure the bandwidth of " + std::to_string(measured) +
                  " of " + std::to_string(hosts * (hosts - 1)) +
@@ -277,17 +278,17 @@ void BandwidthProbe::run(Nanoseconds deadline) {
 /// Whether nothing is known about two sites, or about the hosts of one. A step after the deadline
 /// begins anew with short bursts, and tells no more than the last one did.
 bool BandwidthProbe::knows_too_little() const {
-  return std::ranges::any_of(_lanes, [&](const Lane& lane) {
+  return std::ranges::any_of(_pairs, [&](const PairState& pair) {
     const auto is_known = [&](HostId from, HostId to) { return _unsteady(from, to) > Rate(0); };
     const auto knows = [&](HostId from) {
-      return std::ranges::any_of(_sites[lane.to], [&](HostId to) { return is_known(from, to); });
+      return std::ranges::any_of(_sites[pair.to], [&](HostId to) { return is_known(from, to); });
     };
-    const bool has_flows = lane.from != lane.to || _sites[lane.from].size() > 1;
-    return has_flows && lane.measured.empty() && std::ranges::none_of(_sites[lane.from], knows);
+    const bool has_flows = pair.from != pair.to || _sites[pair.from].size() > 1;
+    return has_flows && pair.measured.empty() && std::ranges::none_of(_sites[pair.from], knows);
   });
 }
 
-std::vector<Arrow> BandwidthProbe::step() {
+std::vector<Flow> BandwidthProbe::step() {
   std::vector<Burst> bursts;
   auto& together = _steps.emplace_back();
   for (const auto& trial : _running) {
@@ -296,11 +297,11 @@ std::vector<Arrow> BandwidthProbe::step() {
     _last_step(from, to) = _steps.size() - 1;
     bursts.push_back({from, to, trial.pace.count, trial.pace.size, 2 * needed_time(trial.flow)});
   }
-  const auto flows = _prober.transfer(bursts, "measuring bandwidth");
+  const auto received = _prober.transfer(bursts, "measuring bandwidth");
   std::vector<Trial> unfinished;
-  std::vector<Arrow> finished;
-  for (std::size_t i = 0; i < flows.size(); ++i)
-    if (settle(_running[i], flows[i]))
+  std::vector<Flow> finished;
+  for (std::size_t i = 0; i < received.size(); ++i)
+    if (settle(_running[i], received[i]))
       finished.push_back(_running[i].flow);
     else
       unfinished.push_back(_running[i]);
@@ -308,11 +309,11 @@ std::vector<Arrow> BandwidthProbe::step() {
   return finished;
 }
 
-std::vector<Arrow> BandwidthProbe::put_back(const Widths& widths, Crowded crowded) {
-  std::vector<Arrow> disturbed;
+std::vector<Flow> BandwidthProbe::put_back(const Widths& widths, Crowded crowded) {
+  std::vector<Flow> disturbed;
   for (std::size_t step = 0; step < _steps.size(); ++step)
     for (const auto& joint : widths.joint) {
-      std::vector<Arrow> carried;
+      std::vector<Flow> carried;
       Rate together(0);
       for (auto flow : _steps[step])
         if (joint.carries(flow))
@@ -322,7 +323,7 @@ std::vector<Arrow> BandwidthProbe::put_back(const Widths& widths, Crowded crowde
         if (_last_step(flow.from, flow.to) == step && _result.measured(flow.from, flow.to))
           disturbed.push_back(flow);
     }
-  std::erase_if(disturbed, [&](Arrow flow) {
+  std::erase_if(disturbed, [&](Flow flow) {
     const bool is_again = !_result.measured(flow.from, flow.to); // carried by several
     if (!is_again) put_back(flow);
     return is_again;
@@ -330,33 +331,33 @@ std::vector<Arrow> BandwidthProbe::put_back(const Widths& widths, Crowded crowde
   return disturbed;
 }
 
-void BandwidthProbe::put_back(Arrow flow) {
+void BandwidthProbe::put_back(Flow flow) {
   forget(flow);
   _queue.put_back(flow);
 }
 
-void BandwidthProbe::restore(Arrow flow, const Bandwidths& before) {
+void BandwidthProbe::restore(Flow flow, const Bandwidths& before) {
   auto& rate = _result.rate(flow.from, flow.to);
-  if (rate == Rate(0)) lane_of(flow).measured.push_back(flow);
+  if (rate == Rate(0)) pair_of(flow).measured.push_back(flow);
   rate = before.rate(flow.from, flow.to);
   _result.error(flow.from, flow.to) = before.error(flow.from, flow.to);
 }
 
 /// Time may have ended before a flow that was measured again was steady.
-void BandwidthProbe::restore_unmeasured(std::span<const Arrow> flows, const Bandwidths& before) {
+void BandwidthProbe::restore_unmeasured(std::span<const Flow> flows, const Bandwidths& before) {
   for (auto flow : flows)
     if (!_result.measured(flow.from, flow.to)) restore(flow, before);
 }
 
-void BandwidthProbe::forget(Arrow flow) {
+void BandwidthProbe::forget(Flow flow) {
   _result.rate(flow.from, flow.to) = Rate(0);
   _result.error(flow.from, flow.to) = std::numeric_limits<float>::infinity();
-  std::erase(lane_of(flow).measured, flow);
+  std::erase(pair_of(flow).measured, flow);
 }
 
 /// Discards a rate measured before the flow was steady: inferring it from other flows is more
 /// accurate.
-void BandwidthProbe::forget_if_unsteady(Arrow flow) {
+void BandwidthProbe::forget_if_unsteady(Flow flow) {
   if (std::isfinite(_result.error(flow.from, flow.to))) return;
   _unsteady(flow.from, flow.to) = _result.rate(flow.from, flow.to);
   forget(flow);
@@ -364,12 +365,12 @@ void BandwidthProbe::forget_if_unsteady(Arrow flow) {
 
 /// Records the result of a burst; returns whether it is good enough, else the next one will be
 /// longer.
-bool BandwidthProbe::settle(Trial& trial, const Flow& flow) {
+bool BandwidthProbe::settle(Trial& trial, const FlowArrivals& received) {
   const auto [from, to] = trial.flow;
   const auto round_trip = _latencies.round_trip(from, to);
   const auto skip = slow_start(round_trip), wanted = long_enough(round_trip, _prober.dilation());
-  const auto [rate, drift, length] = steady_rate(flow.arrivals, flow.message, skip);
-  if (_result.rate(from, to) == Rate(0)) lane_of(trial.flow).measured.push_back(trial.flow);
+  const auto [rate, drift, length] = steady_rate(received.arrivals, received.message, skip);
+  if (_result.rate(from, to) == Rate(0)) pair_of(trial.flow).measured.push_back(trial.flow);
   _result.rate(from, to) = Rate(rate.value);
   _result.error(from, to) = static_cast<float>(rate.error);
   _fastest = std::max(_fastest, Rate(rate.value));

@@ -18,7 +18,7 @@ public:
 
   [[nodiscard]] bool used(HostId host) const { return _used[static_cast<std::size_t>(host)]; }
   void use(HostId host) { _used[static_cast<std::size_t>(host)] = true; }
-  [[nodiscard]] bool fits(Arrow flow) const {
+  [[nodiscard]] bool fits(Flow flow) const {
     const auto [s, t] = _site(flow);
     for (std::size_t j = 0; j < _joint.size(); ++j)
       if (_joint[j] >= _widths.joint[j].most && _widths.joint[j].carries(flow)) return false;
@@ -26,16 +26,16 @@ public:
     return _leaving[s] < _widths.leaving[s] && _entering[t] < _widths.entering[t] &&
            _between[s * _sites + t] < _widths.between[s * _sites + t];
   }
-  void add(Arrow flow) {
+  void add(Flow flow) {
     change(flow, [](std::size_t& flows) { ++flows; });
   }
-  void remove(Arrow flow) {
+  void remove(Flow flow) {
     change(flow, [](std::size_t& flows) { --flows; });
   }
 
 private:
   template <class Change>
-  void change(Arrow flow, Change by_one) {
+  void change(Flow flow, Change by_one) {
     const auto [s, t] = _site(flow);
     if (s == t)
       by_one(_inside[s]);
@@ -55,9 +55,9 @@ private:
 /// A host whose capacity is being measured.
 struct Hub {
   HostId host = 0;
-  std::size_t count = 2;    ///< flows to try next
-  std::vector<Arrow> flows; ///< all candidates
-  bool is_again = false;    ///< since its flows didn't run at the same time
+  std::size_t count = 2;   ///< flows to try next
+  std::vector<Flow> flows; ///< all candidates
+  bool is_again = false;   ///< since its flows didn't run at the same time
 };
 
 /// Returns the other hosts, the host's own site first, rotated to begin after it, so that not all
@@ -111,20 +111,20 @@ public:
   }
 
 private:
-  [[nodiscard]] std::vector<Arrow> flows_of(HostId host) const {
-    std::vector<Arrow> flows;
+  [[nodiscard]] std::vector<Flow> flows_of(HostId host) const {
+    std::vector<Flow> flows;
     for (HostId peer : neighbours(host, _sites)) {
-      const Arrow flow = _out ? Arrow{host, peer} : Arrow{peer, host};
+      const Flow flow = _out ? Flow{host, peer} : Flow{peer, host};
       if (_crowds.bandwidths().rate(flow.from, flow.to) > Rate(0)) flows.push_back(flow);
     }
     return flows;
   }
-  [[nodiscard]] HostId leaf(Arrow flow) const { return _out ? flow.to : flow.from; }
+  [[nodiscard]] HostId leaf(Flow flow) const { return _out ? flow.to : flow.from; }
 
   /// Returns the hub's next flows, as far as they fit. Leaves the packing as it is: a copy for each
   /// hub would take O(sites²).
-  [[nodiscard]] std::vector<Arrow> star(const Hub& hub, Packing& packing) const {
-    std::vector<Arrow> result;
+  [[nodiscard]] std::vector<Flow> star(const Hub& hub, Packing& packing) const {
+    std::vector<Flow> result;
     for (auto flow : hub.flows) {
       if (result.size() == hub.count) break;
       if (packing.used(leaf(flow)) || !packing.fits(flow)) continue;
@@ -139,7 +139,7 @@ private:
   /// Measures as many hubs at once as fit; the first one in any case.
   void step() {
     Packing packing(_sites, _widths);
-    std::vector<std::vector<Arrow>> stars;
+    std::vector<std::vector<Flow>> stars;
     std::vector<std::size_t> which;
     for (std::size_t h = 0; h < _hubs.size(); ++h) {
       const Hub& hub = _hubs[h];

@@ -16,7 +16,7 @@ constexpr double surely_starting = 1.5;
 
 } // namespace
 
-std::vector<Crowded> Crowds::run(std::span<const std::vector<Arrow>> crowds) const {
+std::vector<Crowded> Crowds::run(std::span<const std::vector<Flow>> crowds) const {
   Nanoseconds longest = 0;
   for (const auto& crowd : crowds)
     longest = std::max(longest, longest_round_trip(crowd));
@@ -34,37 +34,37 @@ std::vector<Crowded> Crowds::run(std::span<const std::vector<Arrow>> crowds) con
   }
 }
 
-std::vector<Crowded> Crowds::run_for(std::span<const std::vector<Arrow>> crowds,
+std::vector<Crowded> Crowds::run_for(std::span<const std::vector<Flow>> crowds,
                                      Nanoseconds limit) const {
   std::vector<Burst> bursts;
   for (const auto& crowd : crowds)
     append_bursts(crowd, limit, bursts);
-  const auto flows = _prober.transfer(bursts, _what);
+  const auto received = _prober.transfer(bursts, _what);
   std::vector<Crowded> results;
   std::size_t at = 0;
   for (const auto& crowd : crowds) {
-    const auto own = std::span(flows).subspan(at, crowd.size());
+    const auto own = std::span(received).subspan(at, crowd.size());
     results.push_back(crowd_rates(own, slow_start(longest_round_trip(crowd))));
     at += crowd.size();
   }
   return results;
 }
 
-Rate Crowds::alone(std::span<const Arrow> flows) const {
+Rate Crowds::alone(std::span<const Flow> flows) const {
   Rate sum(0);
   for (auto [from, to] : flows)
     sum += _bandwidths.rate(from, to);
   return sum;
 }
 
-Nanoseconds Crowds::longest_round_trip(const std::vector<Arrow>& crowd) const {
+Nanoseconds Crowds::longest_round_trip(const std::vector<Flow>& crowd) const {
   Nanoseconds longest = 0;
   for (auto [from, to] : crowd)
     longest = std::max(longest, _latencies.round_trip(from, to));
   return longest;
 }
 
-void Crowds::append_bursts(const std::vector<Arrow>& crowd, Nanoseconds limit,
+void Crowds::append_bursts(const std::vector<Flow>& crowd, Nanoseconds limit,
                            std::vector<Burst>& bursts) const {
   constexpr Size pieces = 128; // so that a flow with a small share has enough messages, too
   for (auto [from, to] : crowd) {

@@ -16,20 +16,20 @@ public:
 
   /// Runs all crowds at the same time, equally long; again and longer while TCP is still starting
   /// on one of them.
-  [[nodiscard]] std::vector<Crowded> run(std::span<const std::vector<Arrow>> crowds) const;
-  [[nodiscard]] Crowded run(const std::vector<Arrow>& crowd) const {
+  [[nodiscard]] std::vector<Crowded> run(std::span<const std::vector<Flow>> crowds) const;
+  [[nodiscard]] Crowded run(const std::vector<Flow>& crowd) const {
     return run({&crowd, 1}).front();
   }
   /// Returns the sum of the rates of each flow alone.
-  [[nodiscard]] Rate alone(std::span<const Arrow> flows) const;
+  [[nodiscard]] Rate alone(std::span<const Flow> flows) const;
   [[nodiscard]] const Bandwidths& bandwidths() const { return _bandwidths; }
   [[nodiscard]] Prober& prober() const { return _prober; }
 
 private:
-  [[nodiscard]] std::vector<Crowded> run_for(std::span<const std::vector<Arrow>> crowds,
+  [[nodiscard]] std::vector<Crowded> run_for(std::span<const std::vector<Flow>> crowds,
                                              Nanoseconds limit) const;
-  [[nodiscard]] Nanoseconds longest_round_trip(const std::vector<Arrow>& crowd) const;
-  void append_bursts(const std::vector<Arrow>& crowd, Nanoseconds limit,
+  [[nodiscard]] Nanoseconds longest_round_trip(const std::vector<Flow>& crowd) const;
+  void append_bursts(const std::vector<Flow>& crowd, Nanoseconds limit,
                      std::vector<Burst>& bursts) const;
 
   Prober& _prober;

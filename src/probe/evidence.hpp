@@ -8,19 +8,16 @@
 /// What flows that ran at the same time have shown, and the capacities that explain it.
 namespace thalweg::probe {
 
-/// A capacity that all flows from some hosts to some others share.
-struct Passage {
-  std::vector<HostId> from, to; ///< ascending, disjoint
+/// A trunk that flows filled, or are supposed to have filled. Its ends are disjoint.
+struct FilledTrunk : Ends {
   Rate capacity;
-  std::vector<Arrow> crowd; ///< flows that filled it
+  std::vector<Flow> crowd;  ///< flows that filled it
   std::int32_t senders = 0; ///< hosts that must send to fill it; 0: not known
-
-  [[nodiscard]] bool carries(Arrow flow) const;
 };
 
 /// Flows that ran at the same time.
 struct Observation {
-  std::vector<Arrow> flows;
+  std::vector<Flow> flows;
   std::vector<Rate> each; ///< by flow
 
   [[nodiscard]] Rate total() const;
@@ -28,8 +25,8 @@ struct Observation {
 
 Rate sum(std::span<const Rate> rates);
 
-/// Returns what the flows of a passage got together.
-Rate carried(const Passage& passage, const Observation& seen);
+/// Returns what the flows of a trunk got together.
+Rate carried(const FilledTrunk& trunk, const Observation& seen);
 
 /// Runs crowds, keeps what they showed, and predicts others by it.
 class Evidence {
@@ -40,28 +37,28 @@ public:
 
   [[nodiscard]] bool has_time() const { return _crowds.prober().clock() < _deadline; }
   /// Runs a crowd.
-  Observation run(const std::vector<Arrow>& flows);
+  Observation run(const std::vector<Flow>& flows);
   /// Runs disjoint crowds at the same time. @return by crowd
-  std::vector<Observation> run(const std::vector<std::vector<Arrow>>& crowds);
-  /// Returns the rates of flows at the same time by all passages that are known.
-  [[nodiscard]] std::vector<Rate> predict(std::span<const Arrow> flows) const;
+  std::vector<Observation> run(const std::vector<std::vector<Flow>>& crowds);
+  /// Returns the rates of flows at the same time by all trunks that are known.
+  [[nodiscard]] std::vector<Rate> predict(std::span<const Flow> flows) const;
   /// Returns the rates of flows at the same time.
   /// @param limits the rate of each flow by itself
-  /// @param more a capacity besides the passages that are known
-  [[nodiscard]] std::vector<Rate> predict(std::span<const Arrow> flows,
-                                          std::span<const Rate> limits, Shared more) const;
-  /// Returns the rate of flows together by all passages but one.
-  [[nodiscard]] Rate predict_without(std::span<const Arrow> flows, std::size_t passage) const;
+  /// @param more a capacity besides the trunks that are known
+  [[nodiscard]] std::vector<Rate> predict(std::span<const Flow> flows, std::span<const Rate> limits,
+                                          Shared more) const;
+  /// Returns the rate of flows together by all trunks but one.
+  [[nodiscard]] Rate predict_without(std::span<const Flow> flows, std::size_t trunk) const;
 
   [[nodiscard]] const Crowds& crowds() const { return _crowds; }
   [[nodiscard]] const RateModel& model() const { return _model; }
   [[nodiscard]] const std::vector<Observation>& observations() const { return _observations; }
-  std::vector<Passage> passages;
+  std::vector<FilledTrunk> trunks;
 
 private:
-  /// Returns the capacities of the passages that carry any of the flows.
-  /// @param without index of a passage that is left out
-  [[nodiscard]] std::vector<Shared> shared(std::span<const Arrow> flows,
+  /// Returns the capacities of the trunks that carry any of the flows.
+  /// @param without index of a trunk that is left out
+  [[nodiscard]] std::vector<Shared> shared(std::span<const Flow> flows,
                                            std::optional<std::size_t> without = {}) const;
 
   const Crowds& _crowds;

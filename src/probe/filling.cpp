@@ -18,23 +18,23 @@ constexpr double enough = 0.92;
 /// How often a number of senders is tried.
 constexpr int most_attempts = 3;
 
-/// How many flows fill one passage.
+/// How many flows fill one trunk.
 class Filling {
 public:
-  /// @param passage index in the evidence's passages
-  Filling(Evidence& evidence, std::size_t passage)
-      : _evidence(evidence), _index(passage), _passage(evidence.passages[passage]),
-        _crowd(spread(_passage.crowd)) {
+  /// @param index in the evidence's trunks
+  Filling(Evidence& evidence, std::size_t index)
+      : _evidence(evidence), _index(index), _trunk(evidence.trunks[index]),
+        _crowd(spread(_trunk.crowd)) {
     // Flows that are slow alone come last: they may have been slowed by something else.
     const auto alone = evidence.model().alone(_crowd);
     const Rate least = *std::ranges::max_element(alone) * nearly_as_fast;
-    std::stable_partition(_crowd.begin(), _crowd.end(), [&](Arrow flow) {
+    std::stable_partition(_crowd.begin(), _crowd.end(), [&](Flow flow) {
       return evidence.model().alone({&flow, 1}).front() >= least;
     });
   }
 
   /// Returns the flows whose rate together must be known next; none if all is known.
-  [[nodiscard]] std::vector<Arrow> next() {
+  [[nodiscard]] std::vector<Flow> next() {
     _wanted = 0;
     _result = find();
     return {_crowd.begin(), _crowd.begin() + static_cast<std::ptrdiff_t>(_wanted)};
@@ -46,15 +46,15 @@ public:
     trial.best = std::max(trial.best, together);
     ++trial.attempts;
   }
-  /// Records in the passage what was found.
+  /// Records in the trunk what was found.
   void finish() {
-    _passage.capacity = _result.capacity;
-    _passage.senders = static_cast<std::int32_t>(_result.senders);
+    _trunk.capacity = _result.capacity;
+    _trunk.senders = static_cast<std::int32_t>(_result.senders);
   }
-  /// Whether flows take part of what fills the passage, or their acknowledgements wait there.
-  [[nodiscard]] bool is_disturbed_by(const std::vector<Arrow>& flows) const {
-    return std::ranges::any_of(flows, [&](Arrow flow) {
-      return _passage.carries(flow) || _passage.carries({flow.to, flow.from});
+  /// Whether flows take part of what fills the trunk, or their acknowledgements wait there.
+  [[nodiscard]] bool is_disturbed_by(const std::vector<Flow>& flows) const {
+    return std::ranges::any_of(flows, [&](Flow flow) {
+      return _trunk.carries(flow) || _trunk.carries({flow.to, flow.from});
     });
   }
 
@@ -67,10 +67,10 @@ private:
     Rate capacity;
     std::size_t senders = 0;
   };
-  [[nodiscard]] std::span<const Arrow> first(std::size_t n) const {
+  [[nodiscard]] std::span<const Flow> first(std::size_t n) const {
     return std::span(_crowd).first(n);
   }
-  /// Returns the sum of the rates of the first n flows if the passage didn't limit them.
+  /// Returns the sum of the rates of the first n flows if the trunk didn't limit them.
   [[nodiscard]] Rate without(std::size_t n) const {
     return _evidence.predict_without(first(n), _index);
   }
@@ -81,8 +81,8 @@ private:
 
   Evidence& _evidence;
   std::size_t _index;
-  Passage& _passage;
-  std::vector<Arrow> _crowd; ///< in the order in which flows are added
+  FilledTrunk& _trunk;
+  std::vector<Flow> _crowd; ///< in the order in which flows are added
   std::map<std::size_t, Trial> _trials;
   std::size_t _wanted = 0; ///< flows whose rate must be known next
   Found _result;
@@ -90,7 +90,7 @@ private:
 
 Filling::Found Filling::find() {
   const auto most = _crowd.size();
-  const double fill = _passage.capacity * static_cast<double>(most) / without(most);
+  const double fill = _trunk.capacity * static_cast<double>(most) / without(most);
   auto n = std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(fill)), 1, most);
   while (n < most && !fills(n))
     ++n;
@@ -101,17 +101,17 @@ Filling::Found Filling::find() {
   return {capacity, n > 1 && without(n - 1) >= capacity * enough ? n - 1 : n};
 }
 
-/// Whether the first flow was measured alone and fills the passage. One that doesn't may have been
+/// Whether the first flow was measured alone and fills the trunk. One that doesn't may have been
 /// slowed by something else.
 bool Filling::is_known_alone() const {
   const auto& alone = _evidence.crowds().bandwidths();
   const auto [from, to] = _crowd.front();
-  return alone.measured(from, to) && alone.rate(from, to) >= _passage.capacity * nearly_alone;
+  return alone.measured(from, to) && alone.rate(from, to) >= _trunk.capacity * nearly_alone;
 }
 
 /// Returns the rate of the first n flows together: as measured, else as expected.
 Rate Filling::rate(std::size_t n) {
-  const Rate expected = std::min(without(n), _passage.capacity);
+  const Rate expected = std::min(without(n), _trunk.capacity);
   const auto& [best, attempts] = _trials[n];
   const bool is_known = attempts == most_attempts || best >= expected * nearly_alone ||
                         (n == 1 && is_known_alone()) || !_evidence.has_time();
@@ -119,7 +119,7 @@ Rate Filling::rate(std::size_t n) {
   return best > Rate(0) ? best : expected;
 }
 
-using Crowd = std::vector<Arrow>;
+using Crowd = std::vector<Flow>;
 
 /// Whether flows of several crowds get as much at the same time as those of each crowd by itself.
 bool are_independent(const Evidence& evidence, const std::vector<Crowd>& crowds) {
@@ -135,7 +135,7 @@ bool are_independent(const Evidence& evidence, const std::vector<Crowd>& crowds)
   return true;
 }
 
-/// Runs the flows that are wanted next of as many passages as can be filled at the same time.
+/// Runs the flows that are wanted next of as many trunks as can be filled at the same time.
 void run_next(Evidence& evidence, std::list<Filling>& open) {
   std::vector<Crowd> crowds;
   std::vector<Filling*> running;
@@ -159,8 +159,8 @@ void run_next(Evidence& evidence, std::list<Filling>& open) {
 
 void fill(Evidence& evidence, const std::vector<std::size_t>& which) {
   std::list<Filling> open;
-  for (auto passage : which)
-    open.emplace_back(evidence, passage);
+  for (auto index : which)
+    open.emplace_back(evidence, index);
   for (;;) {
     std::erase_if(open, [](Filling& filling) {
       const bool is_found = filling.next().empty();

@@ -26,7 +26,7 @@ std::string to_text(const Identity& identity);
 Identity identity_from_text(const std::string& text);
 
 /// Returns the names of the hosts, by rank.
-/// @param listed the user's names by rank; empty if unknown
+/// @param listed the user's names of the first ranks; empty if unknown
 /// @param one_machine ranks on one host become hosts "name", "name#1", ...
 /// @throws std::invalid_argument naming two ranks' hosts if they are one machine, or have one name
 std::vector<std::string> host_names(std::span<const Identity> ranks,

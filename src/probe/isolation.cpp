@@ -13,25 +13,26 @@ constexpr double clearly_less = 0.9;
 /// A part that fills what it shares gets at least this fraction of it.
 constexpr double nearly_filled = 0.85;
 
-using Lanes = std::vector<std::vector<Arrow>>;
+/// Flows, those of each ordered pair of sites together.
+using FlowsByPair = std::vector<std::vector<Flow>>;
 
 struct Halves {
-  std::vector<Arrow> left, right;
+  std::vector<Flow> left, right;
 };
 
 /// Whether no host is at both ends, as is so where the flows share a link.
-bool is_one_way(const std::vector<Arrow>& flows) {
+bool is_one_way(const std::vector<Flow>& flows) {
   std::set<HostId> senders;
   for (auto flow : flows)
     senders.insert(flow.from);
-  return std::ranges::none_of(flows, [&](Arrow flow) { return senders.contains(flow.to); });
+  return std::ranges::none_of(flows, [&](Flow flow) { return senders.contains(flow.to); });
 }
 
 class Isolation {
 public:
   Isolation(Evidence& evidence, const SiteOf& site) : _evidence(evidence), _site(site) {}
 
-  std::vector<Observation> divide(const std::vector<Arrow>& suspects) {
+  std::vector<Observation> divide(const std::vector<Flow>& suspects) {
     auto alone = by_themselves(sorted(suspects));
     std::vector<Observation> open;
     if (is_short(alone)) open.push_back(std::move(alone));
@@ -42,19 +43,19 @@ public:
   }
 
 private:
-  [[nodiscard]] auto place(Arrow flow) const { return std::tuple(_site(flow), flow.from, flow.to); }
-  [[nodiscard]] std::vector<Arrow> sorted(std::vector<Arrow> flows) const {
-    std::ranges::sort(flows, {}, [&](Arrow flow) { return place(flow); });
+  [[nodiscard]] auto place(Flow flow) const { return std::tuple(_site(flow), flow.from, flow.to); }
+  [[nodiscard]] std::vector<Flow> sorted(std::vector<Flow> flows) const {
+    std::ranges::sort(flows, {}, [&](Flow flow) { return place(flow); });
     return flows;
   }
   /// Returns what flows get while no others run: not all that ran with suspects is suspect.
-  [[nodiscard]] Observation by_themselves(const std::vector<Arrow>& flows) {
+  [[nodiscard]] Observation by_themselves(const std::vector<Flow>& flows) {
     for (const auto& seen : _evidence.observations())
       if (std::ranges::is_permutation(seen.flows, flows)) return in_order(seen);
     return _evidence.run(flows);
   }
   [[nodiscard]] Observation in_order(const Observation& seen) const;
-  [[nodiscard]] Halves halves(const std::vector<Arrow>& flows) const;
+  [[nodiscard]] Halves halves(const std::vector<Flow>& flows) const;
   /// Halves all parts at once. @return the parts to halve further
   std::vector<Observation> halve_all(const std::vector<Observation>& parts);
   void settle(const Observation& part, const Observation& left, const Observation& right,
@@ -71,7 +72,7 @@ private:
   Evidence& _evidence;
   const SiteOf& _site;
   std::vector<Observation> _done;
-  std::vector<std::vector<Arrow>> _unsure;
+  std::vector<std::vector<Flow>> _unsure;
 };
 
 /// Returns the same flows, sorted.
@@ -85,7 +86,7 @@ Observation Isolation::in_order(const Observation& seen) const {
 }
 
 /// Divides flows where their senders' sites differ, else their receivers', if possible.
-Halves Isolation::halves(const std::vector<Arrow>& flows) const {
+Halves Isolation::halves(const std::vector<Flow>& flows) const {
   const auto middle = flows.size() / 2;
   auto best = middle;
   int best_level = 0;
@@ -103,7 +104,7 @@ Halves Isolation::halves(const std::vector<Arrow>& flows) const {
 }
 
 std::vector<Observation> Isolation::halve_all(const std::vector<Observation>& parts) {
-  std::vector<std::vector<Arrow>> left, right;
+  std::vector<std::vector<Flow>> left, right;
   for (const auto& part : parts) {
     auto both = halves(part.flows);
     left.push_back(std::move(both.left)), right.push_back(std::move(both.right));
@@ -157,18 +158,18 @@ void Isolation::finish(const Observation& part) {
 /// Looks for flows that hold back others.
 class Accomplices {
 public:
-  Accomplices(Evidence& evidence, const std::vector<Arrow>& held)
+  Accomplices(Evidence& evidence, const std::vector<Flow>& held)
       : _evidence(evidence), _held(held) {}
 
-  Observation find(Lanes lanes) {
-    if (!hold_back(lanes)) return {};
-    while (lanes.size() > 1 && _evidence.has_time()) {
-      const auto middle = lanes.begin() + static_cast<std::ptrdiff_t>(lanes.size() / 2);
-      const Lanes left(lanes.begin(), middle), right(middle, lanes.end());
+  Observation find(FlowsByPair pairs) {
+    if (!hold_back(pairs)) return {};
+    while (pairs.size() > 1 && _evidence.has_time()) {
+      const auto middle = pairs.begin() + static_cast<std::ptrdiff_t>(pairs.size() / 2);
+      const FlowsByPair left(pairs.begin(), middle), right(middle, pairs.end());
       if (hold_back(left))
-        lanes = left;
+        pairs = left;
       else if (hold_back(right))
-        lanes = right;
+        pairs = right;
       else
         break;
     }
@@ -177,10 +178,10 @@ public:
 
 private:
   /// Whether the flows are held back together with these.
-  bool hold_back(const Lanes& lanes) {
+  bool hold_back(const FlowsByPair& pairs) {
     auto flows = _held;
-    for (const auto& lane : lanes)
-      flows.insert(flows.end(), lane.begin(), lane.end());
+    for (const auto& pair : pairs)
+      flows.insert(flows.end(), pair.begin(), pair.end());
     auto seen = _evidence.run(flows);
     const auto of = [&](std::span<const Rate> rates) { return sum(rates.first(_held.size())); };
     const bool less = of(seen.each) < of(_evidence.predict(flows)) * clearly_less;
@@ -189,25 +190,25 @@ private:
   }
 
   Evidence& _evidence;
-  const std::vector<Arrow>& _held;
+  const std::vector<Flow>& _held;
   Observation _seen;
 };
 
 } // namespace
 
-Observation find_accomplices(Evidence& evidence, const std::vector<Arrow>& held,
-                             const std::vector<Arrow>& others, const SiteOf& site) {
-  std::map<SitePair, std::vector<Arrow>> lanes;
+Observation find_accomplices(Evidence& evidence, const std::vector<Flow>& held,
+                             const std::vector<Flow>& others, const SiteOf& site) {
+  std::map<SitePair, std::vector<Flow>> by_sites;
   for (auto flow : others)
-    lanes[site(flow)].push_back(flow);
-  Lanes list;
-  for (auto& [ends, flows] : lanes)
-    list.push_back(std::move(flows));
-  auto found = Accomplices(evidence, held).find(std::move(list));
+    by_sites[site(flow)].push_back(flow);
+  FlowsByPair pairs;
+  for (auto& [ends, flows] : by_sites)
+    pairs.push_back(std::move(flows));
+  auto found = Accomplices(evidence, held).find(std::move(pairs));
   return is_one_way(found.flows) ? found : Observation{};
 }
 
-std::vector<Observation> isolate(Evidence& evidence, const std::vector<Arrow>& suspects,
+std::vector<Observation> isolate(Evidence& evidence, const std::vector<Flow>& suspects,
                                  const SiteOf& site) {
   return Isolation(evidence, site).divide(suspects);
 }

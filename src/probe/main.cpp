@@ -24,10 +24,14 @@ constexpr unsigned finalize_seconds = 10;
 constexpr Nanoseconds farewell = std::string_view(THALWEG_LIBRARY) == "mpich" ? 200'000'000 : 0;
 constexpr Nanoseconds last_words = 300'000'000;
 
+/// Ranks that are started first wait for the others; python/thalweg/probe.py has the same.
+constexpr double startup_seconds_of_host = 0.05;
+
 /// Returns seconds on the wall clock that even a slow network's measurement doesn't take.
 unsigned longest(const ProbeOptions& options) {
   return static_cast<unsigned>(3 * options.dilation * options.budget.value() +
-                               5 * options.patience.value() + 30);
+                               5 * options.patience.value() + 30 +
+                               startup_seconds_of_host * static_cast<double>(options.hosts.size()));
 }
 
 void save(const Network& network, const ProbeOptions& options, const Report& report) {

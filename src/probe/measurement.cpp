@@ -63,47 +63,47 @@ Nanoseconds farthest(const Latencies& latencies, HostId hosts) {
 }
 
 /// What is usual between two sites, in nanoseconds; without a latency if they never met.
-struct Lane {
+struct UsualLatency {
   double latency = 0, library = 0;
 };
 /// By site of the sender and of the receiver.
-using Lanes = Matrix<Lane>;
+using UsualLatencies = Matrix<UsualLatency>;
 
 /// Returns the medians of the pairs that met, by their sites.
-Lanes usual_lanes(const Latencies& latencies, const SiteOf& site, std::size_t sites) {
+UsualLatencies usual_latencies(const Latencies& latencies, const SiteOf& site, std::size_t sites) {
   const auto hosts = static_cast<HostId>(site.hosts());
   std::map<SitePair, std::vector<double>> seen, library;
   for (HostId from = 0; from < hosts; ++from)
     for (HostId to = 0; to < hosts; ++to) {
       if (latencies.one_way(from, to).value == 0) continue;
-      const auto lane = site(Arrow{from, to});
-      seen[lane].push_back(latencies.one_way(from, to).value);
-      library[lane].push_back(latencies.library(from, to));
+      const auto ends = site(Flow{from, to});
+      seen[ends].push_back(latencies.one_way(from, to).value);
+      library[ends].push_back(latencies.library(from, to));
     }
-  Lanes lanes(sites);
-  for (auto& [lane, values] : seen)
-    lanes(static_cast<HostId>(lane.first), static_cast<HostId>(lane.second)) = {
-        median(std::move(values)), median(std::move(library[lane]))};
-  return lanes;
+  UsualLatencies usual(sites);
+  for (auto& [ends, values] : seen)
+    usual(static_cast<HostId>(ends.first), static_cast<HostId>(ends.second)) = {
+        median(std::move(values)), median(std::move(library[ends]))};
+  return usual;
 }
 
-/// Returns the lane with the longest latency. O(sites²).
-Lane longest_lane(const Lanes& lanes) {
-  const auto sites = static_cast<HostId>(lanes.size());
-  Lane longest;
+/// Returns what is usual where the latency is longest. O(sites²).
+UsualLatency longest_of(const UsualLatencies& usual) {
+  const auto sites = static_cast<HostId>(usual.size());
+  UsualLatency longest;
   for (HostId from = 0; from < sites; ++from)
     for (HostId to = 0; to < sites; ++to)
-      if (lanes(from, to).latency > longest.latency) longest = lanes(from, to);
+      if (usual(from, to).latency > longest.latency) longest = usual(from, to);
   return longest;
 }
 
 /// Returns what to expect between two sites that never met: the shortest path over a third one; no
 /// latency if there is none. O(sites).
-Lane detour(const Lanes& lanes, HostId from, HostId to) {
-  const auto sites = static_cast<HostId>(lanes.size());
-  Lane best;
+UsualLatency detour(const UsualLatencies& usual, HostId from, HostId to) {
+  const auto sites = static_cast<HostId>(usual.size());
+  UsualLatency best;
   for (HostId over = 0; over < sites; ++over) {
-    const auto &there = lanes(from, over), &on = lanes(over, to);
+    const auto &there = usual(from, over), &on = usual(over, to);
     if (there.latency == 0 || on.latency == 0) continue;
     const double latency = there.latency + on.latency;
     if (best.latency == 0 || latency < best.latency) best = {latency, there.library};
@@ -117,19 +117,19 @@ Lane detour(const Lanes& lanes, HostId from, HostId to) {
 void infer_latency(Latencies& latencies, const Sites& sites) {
   const SiteOf site(sites);
   const auto hosts = static_cast<HostId>(site.hosts());
-  const auto met = usual_lanes(latencies, site, sites.size());
-  const auto longest = longest_lane(met);
-  auto lanes = met;
+  const auto met = usual_latencies(latencies, site, sites.size());
+  const auto longest = longest_of(met);
+  auto all = met;
   for (HostId from = 0; from < hosts; ++from)
     for (HostId to = 0; to < hosts; ++to) {
       auto& value = latencies.one_way(from, to).value;
       if (from == to || value != 0) continue;
       const auto s = static_cast<HostId>(site(from)), t = static_cast<HostId>(site(to));
-      auto& lane = lanes(s, t);
-      if (lane.latency == 0) lane = detour(met, s, t);
-      if (lane.latency == 0) lane = longest;
-      value = lane.latency;
-      latencies.library(from, to) = lane.library;
+      auto& usual = all(s, t);
+      if (usual.latency == 0) usual = detour(met, s, t);
+      if (usual.latency == 0) usual = longest;
+      value = usual.latency;
+      latencies.library(from, to) = usual.library;
     }
 }
 
@@ -137,7 +137,7 @@ void infer_latency(Latencies& latencies, const Sites& sites) {
 /// and the transfer time of the message's bits. At least a tenth of the measured one, in case the
 /// costs are overestimated.
 void set_latency(Network& network, const Coordinator& coordinator, const Latencies& latencies,
-                 Arrow pair) {
+                 Flow pair) {
   const auto [from, to] = pair;
   const auto [seen, error] = latencies.one_way(from, to);
   const Time library = coordinator.undilated(latencies.library(from, to));
@@ -288,11 +288,11 @@ Network measure_pairs(Coordinator& coordinator, bool shared_clock, Network base)
     base.bandwidth_error.set(from, to, bandwidths.error(from, to));
     if (bandwidths.measured(from, to))
       base.bandwidth.set(from, to, coordinator.undilated(bandwidths.rate(from, to)));
-    for (const Arrow arrow : {pair, Arrow{to, from}}) {
-      if (measured(arrow.from, arrow.to).value != 0)
-        set_latency(base, coordinator, latencies, arrow);
+    for (const Flow each : {pair, Flow{to, from}}) {
+      if (measured(each.from, each.to).value != 0)
+        set_latency(base, coordinator, latencies, each);
       else
-        base.latency_error.set(arrow.from, arrow.to, std::numeric_limits<float>::infinity());
+        base.latency_error.set(each.from, each.to, std::numeric_limits<float>::infinity());
     }
   }
   base.measured_at = timestamp();

@@ -39,29 +39,28 @@ struct Group {
   bool senders = false;
 };
 
-/// Hosts at both ends.
-struct Ends {
-  Hosts from, to;
+/// Hosts that were found at both ends.
+struct Members : Ends {
   Hosts& of(const Group& group) { return group.senders ? from : to; }
   void add(const Group& group) { of(group) = joined(std::move(of(group)), group.hosts); }
-  void add(const Ends& more) {
+  void add(const Members& more) {
     from = joined(std::move(from), more.from), to = joined(std::move(to), more.to);
   }
 };
 
 /// Returns a flow of as many hosts at both ends as there are.
-std::vector<Arrow> between(const Ends& ends) {
-  std::vector<Arrow> flows;
+std::vector<Flow> between(const Ends& ends) {
+  std::vector<Flow> flows;
   for (std::size_t i = 0; i < std::min(ends.from.size(), ends.to.size()); ++i)
     flows.push_back({ends.from[i], ends.to[i]});
   return flows;
 }
 
 /// Whether both flows use a port.
-bool meet(Arrow flow, Arrow other) { return flow.from == other.from || flow.to == other.to; }
+bool meet(Flow flow, Flow other) { return flow.from == other.from || flow.to == other.to; }
 
-std::vector<Arrow> joined_flows(std::vector<Arrow> flows,
-                                const std::vector<std::vector<Arrow>>& groups) {
+std::vector<Flow> joined_flows(std::vector<Flow> flows,
+                               const std::vector<std::vector<Flow>>& groups) {
   for (const auto& group : groups)
     flows.insert(flows.end(), group.begin(), group.end());
   return flows;
@@ -73,52 +72,51 @@ enum class Verdict : std::uint8_t { none, some, all, unclear };
 class Membership {
 public:
   Membership(Evidence& evidence, const Observation& filled, const Sites& sites,
-             const Latencies& latencies, const Passage* opposite)
+             const Latencies& latencies, const FilledTrunk* opposite)
       : _evidence(evidence), _sites(sites), _site(sites), _latencies(latencies),
         _opposite(opposite) {
-    _passage.capacity = filled.total();
-    _passage.crowd = filled.flows;
+    _trunk.capacity = filled.total();
+    _trunk.crowd = filled.flows;
     for (auto [from, to] : filled.flows)
-      insert(_passage.from, from), insert(_passage.to, to);
+      insert(_trunk.from, from), insert(_trunk.to, to);
     choose_core();
   }
 
-  Passage find() {
-    Ends found;
+  FilledTrunk find() {
+    Members found;
     bool both = has_opposite_members(found);
     if (!both) {
       found = members();
       both = found.from.empty() || found.to.empty() || all_share(found);
     }
-    if (both || found.from.size() >= found.to.size())
-      _passage.from = joined(_passage.from, found.from);
-    if (both || found.from.size() < found.to.size()) _passage.to = joined(_passage.to, found.to);
-    return std::move(_passage);
+    if (both || found.from.size() >= found.to.size()) _trunk.from = joined(_trunk.from, found.from);
+    if (both || found.from.size() < found.to.size()) _trunk.to = joined(_trunk.to, found.to);
+    return std::move(_trunk);
   }
 
 private:
   /// Flows of the core and of groups that run at the same time.
   struct Trial {
-    std::vector<Arrow> core;
-    std::vector<std::vector<Arrow>> groups;
+    std::vector<Flow> core;
+    std::vector<std::vector<Flow>> groups;
   };
   void choose_core();
   [[nodiscard]] std::vector<Group> candidates() const;
   [[nodiscard]] double likelihood(const Group& group) const;
   [[nodiscard]] std::vector<bool> refuted_sites(bool senders) const;
-  [[nodiscard]] std::vector<Arrow> flows_of(const Group& group) const;
-  [[nodiscard]] bool has_opposite_members(Ends& found);
-  [[nodiscard]] Ends members();
-  void widen(const Ends& found);
-  Verdict test(std::span<const Group> groups, Ends& found);
-  void divide(const Group& group, Ends& found);
-  [[nodiscard]] Verdict verdict_on(const std::vector<std::vector<Arrow>>& wanted);
-  [[nodiscard]] Trial apart(const std::vector<std::vector<Arrow>>& groups) const;
-  [[nodiscard]] bool meets_core(Arrow flow) const {
-    return std::ranges::any_of(_core, [&](Arrow own) { return meet(own, flow); });
+  [[nodiscard]] std::vector<Flow> flows_of(const Group& group) const;
+  [[nodiscard]] bool has_opposite_members(Members& found);
+  [[nodiscard]] Members members();
+  void widen(const Members& found);
+  Verdict test(std::span<const Group> groups, Members& found);
+  void divide(const Group& group, Members& found);
+  [[nodiscard]] Verdict verdict_on(const std::vector<std::vector<Flow>>& wanted);
+  [[nodiscard]] Trial apart(const std::vector<std::vector<Flow>>& groups) const;
+  [[nodiscard]] bool meets_core(Flow flow) const {
+    return std::ranges::any_of(_core, [&](Flow own) { return meet(own, flow); });
   }
   [[nodiscard]] Rate undisturbed(const Observation& seen, std::size_t core) const;
-  [[nodiscard]] bool all_share(const Ends& found);
+  [[nodiscard]] bool all_share(const Members& found);
   [[nodiscard]] bool is_own_site(const Group& group) const;
   [[nodiscard]] std::ptrdiff_t count_sites(const Hosts& hosts) const {
     return std::ranges::count_if(_sites, [&](const Hosts& site) {
@@ -130,21 +128,21 @@ private:
   const Sites& _sites;
   SiteOf _site;
   const Latencies& _latencies;
-  const Passage* _opposite;
-  Passage _passage;
-  std::vector<Arrow> _core; ///< flows that fill it with some reserve
+  const FilledTrunk* _opposite;
+  FilledTrunk _trunk;
+  std::vector<Flow> _core; ///< flows that fill it with some reserve
 };
 
 /// Takes as few flows as fill it, from all parts of the crowd, so that hosts remain for the others.
 void Membership::choose_core() {
-  for (auto flow : spread(_passage.crowd)) {
-    if (!_core.empty() && sum(_evidence.predict(_core)) >= _passage.capacity * reserve) return;
+  for (auto flow : spread(_trunk.crowd)) {
+    if (!_core.empty() && sum(_evidence.predict(_core)) >= _trunk.capacity * reserve) return;
     _core.push_back(flow);
   }
 }
 
 bool Membership::is_own_site(const Group& group) const {
-  const auto& own = group.senders ? _passage.from : _passage.to;
+  const auto& own = group.senders ? _trunk.from : _trunk.to;
   return std::ranges::any_of(_sites, [&](const Hosts& site) {
     return std::ranges::find(site, group.hosts.front()) != site.end() &&
            std::ranges::any_of(site, [&](HostId host) { return contains(own, host); });
@@ -159,8 +157,7 @@ std::vector<Group> Membership::candidates() const {
     for (std::size_t s = 0; s < _sites.size(); ++s) {
       Group group{{}, senders};
       for (HostId host : _sites[s])
-        if (!contains(_passage.from, host) && !contains(_passage.to, host))
-          group.hosts.push_back(host);
+        if (!contains(_trunk.from, host) && !contains(_trunk.to, host)) group.hosts.push_back(host);
       // Some hosts of a site that is divided already may be members though not all are.
       const bool is_whole = group.hosts.size() == _sites[s].size();
       if (!group.hosts.empty() && !(is_whole && is_refuted[s])) result.push_back(std::move(group));
@@ -181,26 +178,26 @@ double Membership::likelihood(const Group& group) const {
 }
 
 /// Returns flows between the group and the other end.
-std::vector<Arrow> Membership::flows_of(const Group& group) const {
+std::vector<Flow> Membership::flows_of(const Group& group) const {
   const bool senders = group.senders;
-  Hosts ends = senders ? _passage.to : _passage.from;
+  Hosts ends = senders ? _trunk.to : _trunk.from;
   // Hosts that the core doesn't use come first.
   std::stable_partition(ends.begin(), ends.end(), [&](HostId host) {
-    return std::ranges::none_of(
-        _core, [&](Arrow flow) { return host == (senders ? flow.to : flow.from); });
+    return std::ranges::none_of(_core,
+                                [&](Flow flow) { return host == (senders ? flow.to : flow.from); });
   });
-  std::vector<Arrow> flows;
+  std::vector<Flow> flows;
   for (std::size_t i = 0; i < std::min(group.hosts.size(), ends.size()); ++i)
-    flows.push_back(senders ? Arrow{group.hosts[i], ends[i]} : Arrow{ends[i], group.hosts[i]});
+    flows.push_back(senders ? Flow{group.hosts[i], ends[i]} : Flow{ends[i], group.hosts[i]});
   return flows;
 }
 
-/// Returns whether flows of each site and of the passage have got more together than the passage
+/// Returns whether flows of each site and of the trunk have got more together than the trunk
 /// carries, by site. O(flows of all crowds + crowds · sites).
 /// @param senders whether the sites stand at the sending end
 std::vector<bool> Membership::refuted_sites(bool senders) const {
-  const auto &own_end = senders ? _passage.from : _passage.to,
-             &far_end = senders ? _passage.to : _passage.from;
+  const auto &own_end = senders ? _trunk.from : _trunk.to,
+             &far_end = senders ? _trunk.to : _trunk.from;
   std::vector<bool> result(_sites.size());
   for (const auto& seen : _evidence.observations()) {
     Rate own(0);
@@ -212,15 +209,15 @@ std::vector<bool> Membership::refuted_sites(bool senders) const {
       (contains(own_end, host) ? own : others[_site(host)]) += seen.each[f];
     }
     for (std::size_t s = 0; s < _sites.size(); ++s)
-      if (own + others[s] > _passage.capacity * clearly_more) result[s] = true;
+      if (own + others[s] > _trunk.capacity * clearly_more) result[s] = true;
   }
   return result;
 }
 
 /// Tests at once whether the members of the opposite direction share the capacity, all with all.
-bool Membership::has_opposite_members(Ends& found) {
+bool Membership::has_opposite_members(Members& found) {
   if (_opposite == nullptr || !_evidence.has_time()) return false;
-  std::vector<Arrow> flows;
+  std::vector<Flow> flows;
   for (auto& group : candidates()) {
     const auto& own = group.senders ? _opposite->to : _opposite->from;
     std::erase_if(group.hosts, [&](HostId host) { return !contains(own, host); });
@@ -236,14 +233,14 @@ bool Membership::has_opposite_members(Ends& found) {
 
 /// A link on the path between the ends has every other site either before it or behind it: hosts
 /// that were found at one end aren't looked for at the other.
-Ends Membership::members() {
+Members Membership::members() {
   std::vector<Group> own, others[2]; // senders, receivers
   for (auto& group : candidates())
     (is_own_site(group) ? own : others[group.senders ? 0 : 1]).push_back(std::move(group));
-  Ends found;
+  Members found;
   test(own, found);
   widen(found);
-  const bool senders_first = count_sites(_passage.from) > count_sites(_passage.to);
+  const bool senders_first = count_sites(_trunk.from) > count_sites(_trunk.to);
   for (auto* groups : {&others[senders_first ? 0 : 1], &others[senders_first ? 1 : 0]}) {
     for (auto& group : *groups)
       std::erase_if(group.hosts, [&](HostId host) {
@@ -259,16 +256,16 @@ Ends Membership::members() {
 
 /// Takes hosts of its own sites that were found, at one end or at both, for members from now on:
 /// flows of other sites then have hosts that the core doesn't use, whose ports would slow both.
-void Membership::widen(const Ends& found) {
+void Membership::widen(const Members& found) {
   if (!found.from.empty() && !found.to.empty() && !all_share(found)) return;
-  _passage.from = joined(_passage.from, found.from);
-  _passage.to = joined(_passage.to, found.to);
+  _trunk.from = joined(_trunk.from, found.from);
+  _trunk.to = joined(_trunk.to, found.to);
 }
 
 /// Adds the members among some groups to `found`. @return the verdict on all groups
-Verdict Membership::test(std::span<const Group> groups, Ends& found) {
+Verdict Membership::test(std::span<const Group> groups, Members& found) {
   if (groups.empty() || !_evidence.has_time()) return Verdict::none;
-  std::vector<std::vector<Arrow>> flows;
+  std::vector<std::vector<Flow>> flows;
   for (const auto& group : groups)
     flows.push_back(flows_of(group));
   const auto& group = groups.front();
@@ -291,11 +288,11 @@ Verdict Membership::test(std::span<const Group> groups, Ends& found) {
 
 /// Tests the halves of a group, and again one that doesn't share what the other does. If some of
 /// each share the capacity, all do, with something else that is wider: they aren't members.
-void Membership::divide(const Group& group, Ends& found) {
+void Membership::divide(const Group& group, Members& found) {
   const auto middle = group.hosts.begin() + static_cast<std::ptrdiff_t>(group.hosts.size() / 2);
   const Group halves[]{{{group.hosts.begin(), middle}, group.senders},
                        {{middle, group.hosts.end()}, group.senders}};
-  Ends members[2];
+  Members members[2];
   Verdict verdicts[2];
   const auto test_half = [&](std::size_t half) {
     members[half] = {};
@@ -319,11 +316,11 @@ void Membership::divide(const Group& group, Ends& found) {
 /// Returns flows that run beside each other: those of the core, and the groups'. Where they would
 /// meet at hosts, whose ports would slow both, there are fewer of each if they can still get
 /// clearly more than the capacity.
-Membership::Trial Membership::apart(const std::vector<std::vector<Arrow>>& groups) const {
+Membership::Trial Membership::apart(const std::vector<std::vector<Flow>>& groups) const {
   Trial best{_core, groups};
-  if (std::ranges::none_of(joined_flows({}, groups), [&](Arrow flow) { return meets_core(flow); }))
+  if (std::ranges::none_of(joined_flows({}, groups), [&](Flow flow) { return meets_core(flow); }))
     return best;
-  Rate most = _passage.capacity * clearly_more;
+  Rate most = _trunk.capacity * clearly_more;
   std::size_t longest = 0;
   for (const auto& group : groups)
     longest = std::max(longest, group.size());
@@ -333,8 +330,8 @@ Membership::Trial Membership::apart(const std::vector<std::vector<Arrow>>& group
       trial.groups.emplace_back(group.begin(), group.begin() + static_cast<std::ptrdiff_t>(std::min(
                                                                    flows_each, group.size())));
     const auto others = joined_flows({}, trial.groups);
-    std::ranges::copy_if(_core, std::back_inserter(trial.core), [&](Arrow flow) {
-      return std::ranges::none_of(others, [&](Arrow other) { return meet(flow, other); });
+    std::ranges::copy_if(_core, std::back_inserter(trial.core), [&](Flow flow) {
+      return std::ranges::none_of(others, [&](Flow other) { return meet(flow, other); });
     });
     const auto total = sum(_evidence.predict(joined_flows(trial.core, trial.groups)));
     if (trial.core.empty() || total <= most) continue;
@@ -346,7 +343,7 @@ Membership::Trial Membership::apart(const std::vector<std::vector<Arrow>>& group
 
 /// Lets groups of flows run beside the core. If the core loses nothing, no group shares its
 /// capacity; if all get no more than the capacity, all do.
-Verdict Membership::verdict_on(const std::vector<std::vector<Arrow>>& wanted) {
+Verdict Membership::verdict_on(const std::vector<std::vector<Flow>>& wanted) {
   const auto& [core, groups] = apart(wanted);
   const auto seen = _evidence.run(joined_flows(core, groups));
   const Rate of_core = sum(std::span(seen.each).first(core.size()));
@@ -359,7 +356,7 @@ Verdict Membership::verdict_on(const std::vector<std::vector<Arrow>>& wanted) {
     least = std::min(least, rate), taken += rate;
     at = end;
   }
-  const double capacity = _passage.capacity.value();
+  const double capacity = _trunk.capacity.value();
   const double margin = std::min(least / 2, noticed * capacity);
   const bool may_share = of_core.value() + taken < capacity + margin;
   const bool may_be_free = lost < margin;
@@ -373,14 +370,14 @@ Rate Membership::undisturbed(const Observation& seen, std::size_t core) const {
   auto limits = _evidence.model().alone(seen.flows);
   std::copy(seen.each.begin() + static_cast<std::ptrdiff_t>(core), seen.each.end(),
             limits.begin() + static_cast<std::ptrdiff_t>(core));
-  Shared own{std::vector<bool>(seen.flows.size()), _passage.capacity};
+  Shared own{std::vector<bool>(seen.flows.size()), _trunk.capacity};
   std::fill_n(own.members.begin(), core, true);
   const auto rates = _evidence.predict(seen.flows, limits, std::move(own));
   return sum(std::span(rates).first(core));
 }
 
 /// Whether flows from the senders that were found to the receivers that were found share it too.
-bool Membership::all_share(const Ends& found) {
+bool Membership::all_share(const Members& found) {
   if (std::ranges::any_of(found.from, [&](HostId host) { return contains(found.to, host); }))
     return false;
   return _evidence.has_time() && verdict_on({between(found)}) == Verdict::all;
@@ -388,8 +385,8 @@ bool Membership::all_share(const Ends& found) {
 
 } // namespace
 
-Passage find_members(Evidence& evidence, const Observation& filled, const Sites& sites,
-                     const Latencies& latencies, const Passage* opposite) {
+FilledTrunk find_members(Evidence& evidence, const Observation& filled, const Sites& sites,
+                         const Latencies& latencies, const FilledTrunk* opposite) {
   return Membership(evidence, filled, sites, latencies, opposite).find();
 }
 

@@ -37,12 +37,12 @@ network::HostId parse_host(const std::string& text) {
   return error == std::errc{} && end == text.data() + text.size() ? host : -1;
 }
 
-std::vector<Arrow> parse_pairs(const std::string& text) {
-  std::vector<Arrow> pairs;
+std::vector<Flow> parse_pairs(const std::string& text) {
+  std::vector<Flow> pairs;
   for (const auto& part : split(text)) {
     const auto dash = std::min(part.find('-'), part.size());
-    const Arrow pair{parse_host(part.substr(0, dash)),
-                     parse_host(part.substr(std::min(dash + 1, part.size())))};
+    const Flow pair{parse_host(part.substr(0, dash)),
+                    parse_host(part.substr(std::min(dash + 1, part.size())))};
     if (pair.from < 0 || pair.to < 0 || pair.from == pair.to)
       throw std::invalid_argument("pair '" + part + "': not two ranks such as 0-1");
     if (std::ranges::find(pairs, pair) == pairs.end()) pairs.push_back(pair);

@@ -18,13 +18,13 @@ struct ProbeOptions {
   units::Time patience{20};       ///< how long a host may stay silent, on the wall clock
   double dilation = 1;            ///< the network is this much slower than the file should say
   std::string output;             ///< the network file; empty: standard output, as an event
-  std::vector<std::string> hosts; ///< the user's names of the hosts, by rank; may be empty
+  std::vector<std::string> hosts; ///< the user's names of the first hosts, by rank; may be empty
   bool events = false;      ///< JSON lines on standard output instead of text on standard error
   std::string resume;       ///< the journal of an interrupted probe, as rank 0 sees it
   bool one_machine = false; ///< allow ranks that share a host, for tests: each becomes a host
   std::string base;         ///< a network file: only add this MPI library's costs and native times
   /// Of `base`, measure latency and bandwidth of these pairs only; ranks in its order.
-  std::vector<Arrow> pairs;
+  std::vector<Flow> pairs;
 };
 
 inline constexpr const char* usage =

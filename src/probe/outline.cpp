@@ -57,7 +57,7 @@ private:
   [[nodiscard]] Time order_time(std::size_t ranks) const {
     return _farthest + Time(1e-9 * ordering * static_cast<double>(ranks));
   }
-  [[nodiscard]] Time flow_time(Arrow flow) const {
+  [[nodiscard]] Time flow_time(Flow flow) const {
     const auto trip = nanoseconds(round_trip(flow.from, flow.to));
     const Time steady(margin * 1e-9 * static_cast<double>(slow_start(trip) + long_enough(trip, 1)));
     const Time least(fewest_bytes / _network.bandwidth(flow.from, flow.to).value());
@@ -67,7 +67,7 @@ private:
     return Time(1e-9 * static_cast<double>(long_enough_for_crowd(nanoseconds(round_trip), 1))) +
            round_trip;
   }
-  [[nodiscard]] Time longest(const std::vector<Arrow>& crowd) const {
+  [[nodiscard]] Time longest(const std::vector<Flow>& crowd) const {
     Time trip(0);
     for (auto [from, to] : crowd)
       trip = std::max(trip, round_trip(from, to));

@@ -59,18 +59,18 @@ std::vector<Part> parts_of(const Sites& sites, const Latencies& latencies) {
   return result;
 }
 
-Passage between(const Part& part, const Sites& sites) {
-  Passage passage;
+FilledTrunk between(const Part& part, const Sites& sites) {
+  FilledTrunk trunk;
   for (std::size_t s = 0; s < sites.size(); ++s) {
-    auto& end = part[s] ? passage.from : passage.to;
+    auto& end = part[s] ? trunk.from : trunk.to;
     end.insert(end.end(), sites[s].begin(), sites[s].end());
   }
-  std::ranges::sort(passage.from);
-  std::ranges::sort(passage.to);
-  return passage;
+  std::ranges::sort(trunk.from);
+  std::ranges::sort(trunk.to);
+  return trunk;
 }
 
-/// What the flows of a passage got in a crowd that has some of them.
+/// What the flows of a trunk got in a crowd that has some of them.
 struct Share {
   std::size_t crowd = 0; ///< index of the observation
   Observation seen;
@@ -82,7 +82,7 @@ struct Place {
   std::size_t crowd = 0, flow = 0;
 };
 
-/// Supposes one passage after the other, each of which explains what those before leave.
+/// Supposes one trunk after the other, each of which explains what those before leave.
 class Suppositions {
 public:
   Suppositions(const Evidence& evidence, const Sites& sites, const Latencies& latencies,
@@ -93,18 +93,18 @@ public:
       predict(k);
   }
 
-  /// Goes through passages from each part of the sites to the rest. @return whether to go on
+  /// Goes through trunks from each part of the sites to the rest. @return whether to go on
   bool consider(const std::vector<Part>& parts) {
     return std::ranges::all_of(parts, [&](const Part& part) {
       return has_time() && consider(between(part, _sites), shares_of(part));
     });
   }
-  /// Goes through passages from one site to one other that crowds have flows of.
+  /// Goes through trunks from one site to one other that crowds have flows of.
   void consider_pairs() {
     if (!has_time()) return;
     for (const auto& [ends, places] : places_by_sites())
       if (!has_time() ||
-          !consider({_sites[ends.first], _sites[ends.second], Rate(0), {}}, shares_of(places)))
+          !consider({{_sites[ends.first], _sites[ends.second]}, Rate(0), {}}, shares_of(places)))
         return;
   }
 
@@ -114,14 +114,14 @@ private:
   void predict(std::size_t crowd) {
     _expected[crowd] = _evidence.predict(_evidence.observations()[crowd].flows);
   }
-  bool consider(Passage passage, const std::vector<Share>& shares);
+  bool consider(FilledTrunk trunk, const std::vector<Share>& shares);
   void add(Place place, std::vector<Share>& shares) const;
   [[nodiscard]] std::vector<Share> shares_of(const Part& part) const;
   [[nodiscard]] std::vector<Share> shares_of(const std::vector<Place>& places) const;
   [[nodiscard]] std::map<SitePair, std::vector<Place>> places_by_sites() const;
-  [[nodiscard]] std::optional<SitePair> main_lane(const std::vector<Arrow>& flows) const;
+  [[nodiscard]] std::optional<SitePair> main_pair(const std::vector<Flow>& flows) const;
 
-  Evidence _evidence; ///< with the passages that are supposed
+  Evidence _evidence; ///< with the trunks that are supposed
   const Latencies& _latencies;
   const Sites& _sites;
   SiteOf _site;
@@ -130,29 +130,29 @@ private:
   bool _has_time = true;
 };
 
-/// Supposes a passage if its flows got less than expected in the crowd in which they got most.
+/// Supposes a trunk if its flows got less than expected in the crowd in which they got most.
 /// @return whether to go on
-bool Suppositions::consider(Passage passage, const std::vector<Share>& shares) {
+bool Suppositions::consider(FilledTrunk trunk, const std::vector<Share>& shares) {
   for (const auto& share : shares)
-    passage.capacity = std::max(passage.capacity, share.seen.total());
-  Supposition supposed{std::move(passage)};
-  const auto& capacity = supposed.passage.capacity;
-  std::set<SitePair> lanes;
+    trunk.capacity = std::max(trunk.capacity, share.seen.total());
+  Supposition supposed{std::move(trunk)};
+  const auto& capacity = supposed.trunk.capacity;
+  std::set<SitePair> site_pairs;
   for (const auto& [crowd, seen, expected] : shares) {
     if (seen.total() < capacity * as_much || !filled(seen.total(), expected)) continue;
     ++supposed.crowds;
-    if (supposed.passage.crowd.empty()) supposed.passage.crowd = seen.flows;
-    const auto main = main_lane(seen.flows);
+    if (supposed.trunk.crowd.empty()) supposed.trunk.crowd = seen.flows;
+    const auto main = main_pair(seen.flows);
     supposed.is_joint |= !main;
     if (!main) continue;
-    lanes.insert(*main);
+    site_pairs.insert(*main);
     supposed.is_even |= !any_is_free(_evidence, _latencies, seen, capacity);
   }
-  supposed.lanes = lanes.size();
+  supposed.site_pairs = site_pairs.size();
   if (supposed.crowds == 0) return true;
-  _evidence.passages.push_back(supposed.passage);
+  _evidence.trunks.push_back(supposed.trunk);
   if (!_judge(std::move(supposed))) return false;
-  for (const auto& share : shares) // Crowds without flows of the passage are as before.
+  for (const auto& share : shares) // Crowds without flows of the trunk are as before.
     if (has_time()) predict(share.crowd);
   return true;
 }
@@ -198,7 +198,7 @@ std::map<SitePair, std::vector<Place>> Suppositions::places_by_sites() const {
 }
 
 /// Returns the pair of sites that has nearly all of the flows, if there is one.
-std::optional<SitePair> Suppositions::main_lane(const std::vector<Arrow>& flows) const {
+std::optional<SitePair> Suppositions::main_pair(const std::vector<Flow>& flows) const {
   constexpr double nearly_all = 0.65;
   std::map<SitePair, std::size_t> counts;
   for (auto flow : flows)
@@ -209,11 +209,11 @@ std::optional<SitePair> Suppositions::main_lane(const std::vector<Arrow>& flows)
 }
 
 /// How full flows that are chosen one by one make what leads from one site to another.
-class Lanes {
+class SiteLoads {
 public:
-  /// What a lane carries is taken to be the most that its flows got in a crowd in which they got
-  /// less than alone.
-  Lanes(const Evidence& evidence, const Sites& sites) : _evidence(evidence), _site(sites) {
+  /// What leads from one site to another is taken to carry the most that flows between them got in
+  /// a crowd in which they got less than alone.
+  SiteLoads(const Evidence& evidence, const Sites& sites) : _evidence(evidence), _site(sites) {
     for (const auto& seen : evidence.observations()) {
       const auto alone = evidence.model().alone(seen.flows);
       std::map<SitePair, std::pair<Rate, Rate>> totals;
@@ -226,12 +226,12 @@ public:
           _capacity[each] = std::max(_capacity[each], total.first);
     }
   }
-  [[nodiscard]] bool has_room(Arrow flow) const {
+  [[nodiscard]] bool has_room(Flow flow) const {
     const auto capacity = _capacity.find(_site(flow));
     const auto used = _used.find(_site(flow));
     return capacity == _capacity.end() || used == _used.end() || used->second < capacity->second;
   }
-  void add(Arrow flow) {
+  void add(Flow flow) {
     _used[_site(flow)] += _evidence.model().alone(std::span(&flow, 1)).front();
   }
 
@@ -243,8 +243,8 @@ private:
 
 } // namespace
 
-void suppose_passages(const Evidence& evidence, const Sites& sites, const Latencies& latencies,
-                      const Judge& judge) {
+void suppose_trunks(const Evidence& evidence, const Sites& sites, const Latencies& latencies,
+                    const Judge& judge) {
   Suppositions suppositions(evidence, sites, latencies, judge);
   if (suppositions.consider(parts_of(sites, latencies)) && sites.size() > 2)
     suppositions.consider_pairs();
@@ -268,8 +268,8 @@ bool any_is_free(const Evidence& evidence, const Latencies& latencies, const Obs
   return false;
 }
 
-std::vector<Arrow> flows_through(const Evidence& evidence, const Passage& passage,
-                                 const Sites& sites, std::size_t shift) {
+std::vector<Flow> flows_through(const Evidence& evidence, const FilledTrunk& trunk,
+                                const Sites& sites, std::size_t shift) {
   // Hosts of all sites in turn.
   const auto in_turn = [&](const std::vector<HostId>& hosts) {
     std::vector<HostId> result;
@@ -279,17 +279,17 @@ std::vector<Arrow> flows_through(const Evidence& evidence, const Passage& passag
           result.push_back(site[i]);
     return result;
   };
-  const auto from = in_turn(passage.from);
-  auto to = in_turn(passage.to);
+  const auto from = in_turn(trunk.from);
+  auto to = in_turn(trunk.to);
   std::rotate(to.begin(), to.begin() + static_cast<std::ptrdiff_t>(shift % to.size()), to.end());
-  Lanes lanes(evidence, sites);
-  std::vector<Arrow> flows;
+  SiteLoads loads(evidence, sites);
+  std::vector<Flow> flows;
   for (std::size_t i = 0; i < from.size() && !to.empty(); ++i) {
-    const auto has_room = [&](HostId each) { return lanes.has_room({from[i], each}); };
+    const auto has_room = [&](HostId each) { return loads.has_room({from[i], each}); };
     auto next = std::ranges::find_if(to, has_room);
     if (next == to.end()) next = to.begin();
     flows.push_back({from[i], *next});
-    lanes.add(flows.back());
+    loads.add(flows.back());
     to.erase(next);
   }
   return flows;

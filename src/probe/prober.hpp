@@ -34,7 +34,8 @@ public:
   /// Runs all bursts at the same time. Any host may take part in several.
   /// @param what "measuring bandwidth", for errors
   /// @return the arrivals by burst, on one clock
-  virtual std::vector<Flow> transfer(std::span<const Burst> bursts, const std::string& what) = 0;
+  virtual std::vector<FlowArrivals> transfer(std::span<const Burst> bursts,
+                                             const std::string& what) = 0;
   /// Returns the clock for deadlines.
   [[nodiscard]] virtual Nanoseconds clock() const = 0;
   /// Returns when this share of the time budget is spent.

@@ -32,14 +32,14 @@ RateModel::RateModel(const Bandwidths& bandwidths)
 RateModel::RateModel(const Bandwidths& bandwidths, const Capacities& capacities)
     : _bandwidths(bandwidths), _capacities(capacities) {}
 
-std::vector<Rate> RateModel::alone(std::span<const Arrow> flows) const {
+std::vector<Rate> RateModel::alone(std::span<const Flow> flows) const {
   std::vector<Rate> rates;
   for (auto [from, to] : flows)
     rates.push_back(_bandwidths.rate(from, to));
   return rates;
 }
 
-std::vector<Rate> RateModel::predict(std::span<const Arrow> flows, std::span<const Rate> limits,
+std::vector<Rate> RateModel::predict(std::span<const Flow> flows, std::span<const Rate> limits,
                                      std::span<const Shared> shared) const {
   std::vector<double> capacities;
   for (const auto& each : shared)

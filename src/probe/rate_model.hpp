@@ -26,11 +26,10 @@ public:
   RateModel(const Bandwidths& bandwidths, const Capacities& capacities);
 
   /// Returns the rates of each flow alone.
-  [[nodiscard]] std::vector<Rate> alone(std::span<const Arrow> flows) const;
+  [[nodiscard]] std::vector<Rate> alone(std::span<const Flow> flows) const;
   /// Returns the flows' rates together.
   /// @param limits the rate of each flow alone
-  [[nodiscard]] std::vector<Rate> predict(std::span<const Arrow> flows,
-                                          std::span<const Rate> limits,
+  [[nodiscard]] std::vector<Rate> predict(std::span<const Flow> flows, std::span<const Rate> limits,
                                           std::span<const Shared> shared) const;
 
 private:

@@ -63,16 +63,16 @@ Rates measure_rates(Prober& prober, const Latencies& latencies, const Sites& sit
   probe.sample(sample_ends);
   const auto sampled = probe.result();
   const Crowds crowds(prober, latencies, sampled, eager_limit, "looking for trunks");
-  auto passages = find_passages(crowds, latencies, sites, trunks_end);
+  auto found = find_trunks(crowds, latencies, sites, trunks_end);
   Rates result;
   const Crowds stars(prober, latencies, sampled, eager_limit, "measuring capacities");
-  result.capacities = measure_capacities(prober, stars, sites, passages.widths, capacities_end);
-  probe.measure_rest(passages.widths, passages.undisturbed, rest_ends);
+  result.capacities = measure_capacities(prober, stars, sites, found.widths, capacities_end);
+  probe.measure_rest(found.widths, found.undisturbed, rest_ends);
   probe.repeat_alone(repeats_end);
   result.bandwidths = probe.result();
   const Crowds all_known(prober, latencies, result.bandwidths, eager_limit, "measuring trunks");
   result.trunks = measure_trunks(all_known, latencies, sites, result.capacities,
-                                 std::move(passages.found), uplinks_end);
+                                 std::move(found.trunks), uplinks_end);
   probe.repeat_disturbed(result.trunks, disturbed_end);
   result.bandwidths = probe.result();
   limit_inferred(result.bandwidths, result.trunks);

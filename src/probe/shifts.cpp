@@ -20,8 +20,8 @@ std::vector<std::size_t> spread_numbers(std::size_t count) {
 }
 
 /// Returns a crowd in which each site sends to the one `shift` further, one flow of each host.
-std::vector<Arrow> shifted(const Sites& sites, std::size_t shift) {
-  std::vector<Arrow> crowd;
+std::vector<Flow> shifted(const Sites& sites, std::size_t shift) {
+  std::vector<Flow> crowd;
   std::vector<std::pair<HostId, std::size_t>> senders, receivers; // left over, with their sites
   for (std::size_t s = 0; s < sites.size(); ++s) {
     const auto t = (s + shift) % sites.size();
@@ -44,8 +44,8 @@ std::vector<Arrow> shifted(const Sites& sites, std::size_t shift) {
 }
 
 /// Returns a crowd in which the hosts of each site send to all other sites in turn.
-std::vector<Arrow> mixed(const Sites& sites) {
-  std::vector<Arrow> crowd;
+std::vector<Flow> mixed(const Sites& sites) {
+  std::vector<Flow> crowd;
   std::vector<std::size_t> taken(sites.size()); // receivers
   for (std::size_t i = 0, left = 1; left > 0; ++i) {
     left = 0;
@@ -64,26 +64,26 @@ std::vector<Arrow> mixed(const Sites& sites) {
 }
 
 /// The same with several flows of each host; all hosts of both sites take part.
-std::vector<Arrow> shifted(const Sites& sites, std::size_t shift, std::size_t several) {
-  std::vector<Arrow> crowd;
+std::vector<Flow> shifted(const Sites& sites, std::size_t shift, std::size_t several) {
+  std::vector<Flow> crowd;
   for (std::size_t s = 0; s < sites.size(); ++s) {
     const auto &from = sites[s], &to = sites[(s + shift) % sites.size()];
     const auto longer = std::max(from.size(), to.size()),
                shorter = std::min(from.size(), to.size());
     for (std::size_t k = 0; k < std::min(several, shorter); ++k)
       for (std::size_t i = 0; i < longer; ++i)
-        crowd.push_back(from.size() < to.size() ? Arrow{from[(i + k) % shorter], to[i]}
-                                                : Arrow{from[i], to[(i + k) % shorter]});
+        crowd.push_back(from.size() < to.size() ? Flow{from[(i + k) % shorter], to[i]}
+                                                : Flow{from[i], to[(i + k) % shorter]});
   }
   return crowd;
 }
 
 } // namespace
 
-std::vector<std::vector<Arrow>> shifts_inside(const Sites& sites) {
-  std::vector<std::vector<Arrow>> crowds;
+std::vector<std::vector<Flow>> shifts_inside(const Sites& sites) {
+  std::vector<std::vector<Flow>> crowds;
   for (std::size_t part = 2; true; part *= 2) {
-    std::vector<Arrow> crowd;
+    std::vector<Flow> crowd;
     for (const auto& site : sites)
       if (site.size() >= 3 && (site.size() >= part))
         for (std::size_t i = 0; i < site.size(); ++i)
@@ -93,15 +93,15 @@ std::vector<std::vector<Arrow>> shifts_inside(const Sites& sites) {
   }
 }
 
-std::vector<std::vector<Arrow>> shifts_between(const Sites& sites, std::size_t several) {
-  std::vector<std::vector<Arrow>> crowds;
+std::vector<std::vector<Flow>> shifts_between(const Sites& sites, std::size_t several) {
+  std::vector<std::vector<Flow>> crowds;
   for (const auto shift : spread_numbers(sites.size()))
     crowds.push_back(several > 1 ? shifted(sites, shift, several) : shifted(sites, shift));
   if (several == 1 && sites.size() > 2) crowds.push_back(mixed(sites));
   return crowds;
 }
 
-std::vector<Arrow> scattered(const Sites& sites, const std::vector<HostId>& hosts, bool out) {
+std::vector<Flow> scattered(const Sites& sites, const std::vector<HostId>& hosts, bool out) {
   const std::set<HostId> own(hosts.begin(), hosts.end());
   std::vector<HostId> others;
   bool more = true;
@@ -114,18 +114,18 @@ std::vector<Arrow> scattered(const Sites& sites, const std::vector<HostId>& host
       }
   }
   constexpr std::size_t flows_each = 2;
-  std::vector<Arrow> crowd;
+  std::vector<Flow> crowd;
   for (std::size_t k = 0; k < std::min(flows_each, others.size()); ++k)
     for (std::size_t i = 0; i < hosts.size(); ++i) {
       const HostId other = others[(i + k * hosts.size() + k) % others.size()];
-      crowd.push_back(out ? Arrow{hosts[i], other} : Arrow{other, hosts[i]});
+      crowd.push_back(out ? Flow{hosts[i], other} : Flow{other, hosts[i]});
     }
   return crowd;
 }
 
-std::vector<Arrow> spread(std::span<const Arrow> flows) {
+std::vector<Flow> spread(std::span<const Flow> flows) {
   if (flows.empty()) return {};
-  std::vector<Arrow> result{flows.front()};
+  std::vector<Flow> result{flows.front()};
   for (auto at : spread_numbers(flows.size()))
     result.push_back(flows[at]);
   return result;

@@ -1,5 +1,7 @@
 #include "probe/statistics.hpp"
 
+#include "forecast/series.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -63,7 +65,7 @@ double bytes_per_second(std::span<const Progress> points) {
 
 /// Returns the bytes of a flow that had arrived by a time between its first and its last arrival,
 /// as if each message arrived evenly: slow flows have few messages.
-double bytes_at(const Flow& flow, Nanoseconds time) {
+double bytes_at(const FlowArrivals& flow, Nanoseconds time) {
   const auto next = std::upper_bound(flow.arrivals.begin() + 1, flow.arrivals.end() - 1, time);
   const auto before = *(next - 1);
   const double part = static_cast<double>(time - before) /
@@ -94,9 +96,7 @@ bool LowQuantile::tight(std::size_t minimum, double tolerance) const {
 
 double median(std::vector<double> samples) {
   assert(!samples.empty());
-  std::sort(samples.begin(), samples.end());
-  const auto middle = samples.size() / 2;
-  return samples.size() % 2 == 1 ? samples[middle] : (samples[middle - 1] + samples[middle]) / 2;
+  return forecast::median(std::move(samples));
 }
 
 Steady steady_rate(std::span<const Nanoseconds> arrivals, Size message, Nanoseconds skip) {
@@ -137,10 +137,10 @@ Steady steady_rate(std::span<const Nanoseconds> arrivals, Size message, Nanoseco
   return {{rate, error}, drift, arrivals[last] - arrivals[first]};
 }
 
-Crowded crowd_rates(std::span<const Flow> flows, Nanoseconds skip) {
+Crowded crowd_rates(std::span<const FlowArrivals> flows, Nanoseconds skip) {
   Crowded result{Rate(0), std::vector<Rate>(flows.size(), Rate(0))};
   const bool all_came =
-      std::ranges::all_of(flows, [](const Flow& flow) { return flow.arrivals.size() >= 2; });
+      std::ranges::all_of(flows, [](const auto& flow) { return flow.arrivals.size() >= 2; });
   if (flows.empty() || !all_came) return result;
   Nanoseconds from = std::numeric_limits<Nanoseconds>::min();
   Nanoseconds to = std::numeric_limits<Nanoseconds>::max();
@@ -161,7 +161,7 @@ Crowded crowd_rates(std::span<const Flow> flows, Nanoseconds skip) {
   const Nanoseconds middle = from + (to - from) / 2;
   const auto all_by = [&](Nanoseconds time) {
     double bytes = 0;
-    for (const Flow& flow : flows)
+    for (const FlowArrivals& flow : flows)
       bytes += bytes_at(flow, time);
     return bytes;
   };

@@ -37,6 +37,7 @@ private:
   std::vector<Nanoseconds> _sorted;
 };
 
+/// Returns the median of at least one sample.
 double median(std::vector<double> samples);
 
 /// The steady part of a stream.
@@ -53,7 +54,7 @@ struct Steady {
 Steady steady_rate(std::span<const Nanoseconds> arrivals, Size message, Nanoseconds skip);
 
 /// Arrivals of one flow, on a clock common to all flows.
-struct Flow {
+struct FlowArrivals {
   std::vector<Nanoseconds> arrivals;
   Size message = 0; ///< bytes from one arrival to the next
 };
@@ -69,6 +70,6 @@ struct Crowded {
 /// a flow until the earliest end of one (its last message but one). The beginning mustn't depend on
 /// the flows' progress: bytes that TCP holds back behind a lost segment arrive at once, as many
 /// after the beginning as are missing at the end.
-Crowded crowd_rates(std::span<const Flow> flows, Nanoseconds skip);
+Crowded crowd_rates(std::span<const FlowArrivals> flows, Nanoseconds skip);
 
 } // namespace thalweg::probe

@@ -139,7 +139,8 @@ Nanoseconds LiveProber::lead(std::span<const Assignment> assignments) const {
   return farthest + ordering * static_cast<Nanoseconds>(assignments.size());
 }
 
-std::vector<Flow> LiveProber::transfer(std::span<const Burst> bursts, const std::string& what) {
+std::vector<FlowArrivals> LiveProber::transfer(std::span<const Burst> bursts,
+                                               const std::string& what) {
   std::map<int, Words> orders;
   Job job{{}, 0, what, {reply_format}};
   for (std::size_t i = 0; i < bursts.size(); ++i) {
@@ -156,17 +157,17 @@ std::vector<Flow> LiveProber::transfer(std::span<const Burst> bursts, const std:
   job.lead = lead(job.assignments);
   const auto replies = _coordinator.run(job);
 
-  std::vector<Flow> flows(bursts.size());
+  std::vector<FlowArrivals> received(bursts.size());
   for (std::size_t a = 0; a < replies.size(); ++a) {
     const auto offset = _coordinator.offsets[static_cast<std::size_t>(job.assignments[a].rank)];
     for (std::size_t at = 0; at < replies[a].size();) {
       const auto id = static_cast<std::size_t>(replies[a][at++]);
-      flows[id].message = bursts[id].size * replies[a][at++];
+      received[id].message = bursts[id].size * replies[a][at++];
       for (auto left = replies[a][at++]; left > 0; --left)
-        flows[id].arrivals.push_back(replies[a][at++] - offset);
+        received[id].arrivals.push_back(replies[a][at++] - offset);
     }
   }
-  return flows;
+  return received;
 }
 
 } // namespace thalweg::probe

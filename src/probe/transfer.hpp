@@ -16,7 +16,8 @@ public:
   [[nodiscard]] HostId hosts() const override { return _coordinator.hosts(); }
   [[nodiscard]] double dilation() const override { return _coordinator.options.dilation; }
   /// @throws Failure naming the hosts that didn't answer
-  std::vector<Flow> transfer(std::span<const Burst> bursts, const std::string& what) override;
+  std::vector<FlowArrivals> transfer(std::span<const Burst> bursts,
+                                     const std::string& what) override;
   [[nodiscard]] Nanoseconds clock() const override { return _coordinator.clock(); }
   [[nodiscard]] Nanoseconds deadline(double share) const override {
     return _coordinator.deadline(share);

@@ -18,30 +18,30 @@ constexpr double surely_less = 0.8;
 constexpr double clearly_less = 0.9;
 /// Flows that get less than this multiple of a capacity may share it.
 constexpr double explained = 1.1;
-/// A passage that the others limit to less than this multiple of its capacity follows from them:
+/// A trunk that the others limit to less than this multiple of its capacity follows from them:
 /// TCP hardly fills several capacities at once.
 constexpr double implied = 1.15;
 /// Attempts to explain one crowd.
 constexpr int most_attempts = 8;
-/// Tests of a passage that is supposed.
+/// Tests of a trunk that is supposed.
 constexpr std::size_t most_tests = 2;
 /// The flows that test it could get this much more.
 constexpr double test_reserve = 2;
-/// How many more suppositions may be wrong than passages are known: links of a ring, for example,
+/// How many more suppositions may be wrong than trunks are known: links of a ring, for example,
 /// don't part the sites.
 constexpr std::size_t most_wrong = 1;
 
 /// Whether a supposition needs no test of its own: flows between enough pairs of sites filled the
-/// passage by themselves, or enough crowds did, in one of which several pairs had flows.
+/// trunk by themselves, or enough crowds did, in one of which several pairs had flows.
 bool is_sure(const Supposition& supposed) {
   constexpr std::size_t enough = 3;
-  return supposed.lanes >= enough ||
+  return supposed.site_pairs >= enough ||
          (supposed.is_joint && supposed.is_even && supposed.crowds >= enough);
 }
 
 } // namespace
 
-std::size_t TrunkSearch::watch(const std::vector<std::vector<Arrow>>& crowds) {
+std::size_t TrunkSearch::watch(const std::vector<std::vector<Flow>>& crowds) {
   std::size_t done = 0;
   while (done < crowds.size() && _evidence.has_time())
     _evidence.run(crowds[done++]);
@@ -49,23 +49,23 @@ std::size_t TrunkSearch::watch(const std::vector<std::vector<Arrow>>& crowds) {
 }
 
 /// Returns the flows that got less than the known capacities allow.
-std::vector<Arrow> TrunkSearch::unexplained(const Observation& seen) const {
+std::vector<Flow> TrunkSearch::unexplained(const Observation& seen) const {
   const auto expected = _evidence.predict(seen.flows);
-  struct Lane {
+  struct Total {
     Rate seen, expected;
     std::vector<std::size_t> flows;
   };
-  std::map<SitePair, Lane> lanes;
+  std::map<SitePair, Total> totals;
   std::set<std::size_t> suspects;
   for (std::size_t f = 0; f < seen.flows.size(); ++f) {
-    auto& all = lanes[_site(seen.flows[f])];
+    auto& all = totals[_site(seen.flows[f])];
     all.seen += seen.each[f], all.expected += expected[f];
     all.flows.push_back(f);
     if (seen.each[f] < expected[f] * surely_less) suspects.insert(f);
   }
-  for (const auto& [ends, all] : lanes)
+  for (const auto& [ends, all] : totals)
     if (all.seen < all.expected * clearly_less) suspects.insert(all.flows.begin(), all.flows.end());
-  std::vector<Arrow> result;
+  std::vector<Flow> result;
   for (auto f : suspects)
     result.push_back(seen.flows[f]);
   return result;
@@ -74,13 +74,13 @@ std::vector<Arrow> TrunkSearch::unexplained(const Observation& seen) const {
 void TrunkSearch::suppose() {
   bool more = true;
   const auto judge = [&](Supposition supposed) {
-    auto& passage = supposed.passage;
-    auto& tests = _tests[{passage.from, passage.to}];
+    auto& trunk = supposed.trunk;
+    auto& tests = _tests[{trunk.from, trunk.to}];
     if (tests >= most_tests) return true;
-    more = _evidence.has_time() && _wrong <= _evidence.passages.size() + most_wrong;
+    more = _evidence.has_time() && _wrong <= _evidence.trunks.size() + most_wrong;
     if (!more) return false;
-    if (is_sure(supposed) || is_as_supposed(passage, tests)) {
-      _evidence.passages.push_back(std::move(passage));
+    if (is_sure(supposed) || is_as_supposed(trunk, tests)) {
+      _evidence.trunks.push_back(std::move(trunk));
       tests = most_tests;
     } else {
       ++_wrong;
@@ -89,34 +89,34 @@ void TrunkSearch::suppose() {
   };
   while (more && _evidence.has_time()) {
     more = false;
-    suppose_passages(_evidence, _sites, _latencies, judge);
+    suppose_trunks(_evidence, _sites, _latencies, judge);
   }
 }
 
-/// Runs flows through a passage that is supposed, and others where the first ones could hardly have
+/// Runs flows through a trunk that is supposed, and others where the first ones could hardly have
 /// got more. @return whether all got what it is supposed to carry, which is then its capacity
-bool TrunkSearch::is_as_supposed(Passage& passage, std::size_t& tests) {
+bool TrunkSearch::is_as_supposed(FilledTrunk& trunk, std::size_t& tests) {
   for (bool is_settled = false; !is_settled;) {
     if (!_evidence.has_time()) return false;
-    const auto seen = _evidence.run(enough_flows(passage, tests++));
-    const bool as_much = seen.total() > passage.capacity * clearly_less &&
-                         seen.total() < passage.capacity * explained;
-    if (!as_much || !is_short(seen) || any_is_free(_evidence, _latencies, seen, passage.capacity))
+    const auto seen = _evidence.run(enough_flows(trunk, tests++));
+    const bool as_much =
+        seen.total() > trunk.capacity * clearly_less && seen.total() < trunk.capacity * explained;
+    if (!as_much || !is_short(seen) || any_is_free(_evidence, _latencies, seen, trunk.capacity))
       return false;
     const bool clearly = seen.total() < sum(_evidence.predict(seen.flows)) * surely_less;
     is_settled = clearly || tests >= most_tests;
-    passage.capacity = seen.total(), passage.crowd = seen.flows;
+    trunk.capacity = seen.total(), trunk.crowd = seen.flows;
   }
   return true;
 }
 
-/// Returns flows of a passage that could get clearly more than it is supposed to carry.
-std::vector<Arrow> TrunkSearch::enough_flows(const Passage& passage, std::size_t shift) const {
+/// Returns flows of a trunk that could get clearly more than it is supposed to carry.
+std::vector<Flow> TrunkSearch::enough_flows(const FilledTrunk& trunk, std::size_t shift) const {
   constexpr std::size_t fewest = 2;
-  auto flows = spread(flows_through(_evidence, passage, _sites, shift));
+  auto flows = spread(flows_through(_evidence, trunk, _sites, shift));
   auto n = std::min(fewest, flows.size());
   while (n < flows.size() &&
-         sum(_evidence.predict(std::span(flows).first(n))) < passage.capacity * test_reserve)
+         sum(_evidence.predict(std::span(flows).first(n))) < trunk.capacity * test_reserve)
     ++n;
   flows.resize(n);
   return flows;
@@ -148,20 +148,20 @@ void TrunkSearch::challenge(const std::vector<HostId>& hosts, bool out) {
   explain(seen);
 }
 
-/// Finds passages until they explain what was seen, or nothing new is found.
+/// Finds trunks until they explain what was seen, or nothing new is found.
 void TrunkSearch::explain(const Observation& seen) {
   for (int attempt = 0; attempt < most_attempts && _evidence.has_time(); ++attempt) {
     const auto suspects = unexplained(seen);
     if (suspects.empty()) return;
     auto parts = isolate(_evidence, suspects, _site);
     if (parts.empty()) parts.push_back(with_accomplices(seen, suspects));
-    const auto before = _evidence.passages.size();
+    const auto before = _evidence.trunks.size();
     for (const auto& part : parts) {
       if (!is_short(part) || is_crossed(part.flows)) continue;
       const auto alone = by_itself(part);
-      if (is_short(alone) && is_link(alone)) add_passage(alone);
+      if (is_short(alone) && is_link(alone)) add_trunk(alone);
     }
-    if (_evidence.passages.size() == before) return;
+    if (_evidence.trunks.size() == before) return;
   }
 }
 
@@ -172,11 +172,11 @@ bool TrunkSearch::is_short(const Observation& seen) const {
 /// Whether a capacity that is known carries the data of some flows and the acknowledgements of
 /// others. These wait in a queue that they don't fill, and their flows get less though they share
 /// nothing.
-bool TrunkSearch::is_crossed(const std::vector<Arrow>& flows) const {
-  return std::ranges::any_of(_evidence.passages, [&](const Passage& passage) {
-    return std::ranges::any_of(flows, [&](Arrow flow) { return passage.carries(flow); }) &&
-           std::ranges::any_of(flows, [&](Arrow flow) {
-             return passage.carries({flow.to, flow.from});
+bool TrunkSearch::is_crossed(const std::vector<Flow>& flows) const {
+  return std::ranges::any_of(_evidence.trunks, [&](const FilledTrunk& trunk) {
+    return std::ranges::any_of(flows, [&](Flow flow) { return trunk.carries(flow); }) &&
+           std::ranges::any_of(flows, [&](Flow flow) {
+             return trunk.carries({flow.to, flow.from});
            });
   });
 }
@@ -188,17 +188,17 @@ Observation TrunkSearch::by_itself(const Observation& part) {
   return _evidence.has_time() ? _evidence.run(part.flows) : part;
 }
 
-/// Adds the passage that flows fill, and the opposite direction if the opposite flows fill that.
-void TrunkSearch::add_passage(const Observation& part) {
-  auto passage = find_members(_evidence, part, _sites, _latencies);
-  _evidence.passages.push_back(passage);
+/// Adds the trunk that flows fill, and the opposite direction if the opposite flows fill that.
+void TrunkSearch::add_trunk(const Observation& part) {
+  auto trunk = find_members(_evidence, part, _sites, _latencies);
+  _evidence.trunks.push_back(trunk);
   if (!_evidence.has_time()) return;
-  std::vector<Arrow> flows;
+  std::vector<Flow> flows;
   for (auto [from, to] : part.flows)
     flows.push_back({to, from});
   const auto seen = _evidence.run(flows);
   if (is_short(seen))
-    _evidence.passages.push_back(find_members(_evidence, seen, _sites, _latencies, &passage));
+    _evidence.trunks.push_back(find_members(_evidence, seen, _sites, _latencies, &trunk));
 }
 
 /// Whether flows inside a site share a link, which has a capacity in each direction, rather than a
@@ -206,7 +206,7 @@ void TrunkSearch::add_passage(const Observation& part) {
 /// by trunks. Flows between sites share links.
 bool TrunkSearch::is_link(const Observation& part) {
   const auto home = _site(part.flows.front().from);
-  const auto is_home = [&](Arrow flow) { return _site(flow) == SitePair(home, home); };
+  const auto is_home = [&](Flow flow) { return _site(flow) == SitePair(home, home); };
   if (!std::ranges::all_of(part.flows, is_home) || !_evidence.has_time()) return true;
   auto flows = part.flows;
   for (auto [from, to] : part.flows)
@@ -217,39 +217,39 @@ bool TrunkSearch::is_link(const Observation& part) {
 
 /// Returns the suspects between the two sites where most is missing, and what holds them back.
 Observation TrunkSearch::with_accomplices(const Observation& seen,
-                                          const std::vector<Arrow>& suspects) const {
+                                          const std::vector<Flow>& suspects) const {
   const auto expected = _evidence.predict(seen.flows);
   std::map<SitePair, double> missing;
   for (std::size_t f = 0; f < seen.flows.size(); ++f)
     if (std::ranges::find(suspects, seen.flows[f]) != suspects.end())
       missing[_site(seen.flows[f])] += expected[f].value() - seen.each[f].value();
   const auto worst = std::ranges::max_element(missing, {}, [](const auto& e) { return e.second; });
-  std::vector<Arrow> held, others;
+  std::vector<Flow> held, others;
   for (auto flow : seen.flows)
     (_site(flow) == worst->first ? held : others).push_back(flow);
   return find_accomplices(_evidence, held, others, _site);
 }
 
-/// Gives each passage whose flows have got clearly more than its capacity what they got.
+/// Gives each trunk whose flows have got clearly more than its capacity what they got.
 void TrunkSearch::widen_refuted() {
-  for (auto& passage : _evidence.passages)
+  for (auto& trunk : _evidence.trunks)
     for (const auto& seen : _evidence.observations())
-      if (const auto got = carried(passage, seen); got > passage.capacity * explained)
-        passage.capacity = got;
+      if (const auto got = carried(trunk, seen); got > trunk.capacity * explained)
+        trunk.capacity = got;
 }
 
 void TrunkSearch::drop_implied() {
   constexpr std::size_t most_flows = 512;
   widen_refuted();
-  auto& passages = _evidence.passages;
-  for (std::size_t p = passages.size(); p-- > 0;) {
-    const auto pairs = passages[p].from.size() * passages[p].to.size();
-    std::vector<Arrow> flows;
+  auto& trunks = _evidence.trunks;
+  for (std::size_t t = trunks.size(); t-- > 0;) {
+    const auto pairs = trunks[t].from.size() * trunks[t].to.size();
+    std::vector<Flow> flows;
     for (std::size_t i = 0; i < pairs; i += pairs / most_flows + 1)
-      flows.push_back({passages[p].from[i % passages[p].from.size()],
-                       passages[p].to[i / passages[p].from.size()]});
-    if (_evidence.predict_without(flows, p) <= passages[p].capacity * implied)
-      passages.erase(passages.begin() + static_cast<std::ptrdiff_t>(p));
+      flows.push_back(
+          {trunks[t].from[i % trunks[t].from.size()], trunks[t].to[i / trunks[t].from.size()]});
+    if (_evidence.predict_without(flows, t) <= trunks[t].capacity * implied)
+      trunks.erase(trunks.begin() + static_cast<std::ptrdiff_t>(t));
   }
 }
 
@@ -272,9 +272,9 @@ std::string TrunkSearch::name(const std::vector<HostId>& hosts) const {
   return whole + parts;
 }
 
-network::Trunk TrunkSearch::trunk_of(const Passage& passage) const {
-  return {name(passage.from) + " to " + name(passage.to), passage.from, passage.to,
-          passage.capacity, passage.senders};
+network::Trunk TrunkSearch::trunk_of(const FilledTrunk& trunk) const {
+  return {name(trunk.from) + " to " + name(trunk.to), trunk.from, trunk.to, trunk.capacity,
+          trunk.senders};
 }
 
 void make_names_unique(std::vector<network::Trunk>& trunks) {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t several = 3;
 /// Several flows of each host must be able to get this much more than one of each.
 constexpr double worthwhile = 1.15;
-/// Flows that could get this much more than a passage carries lose so many segments that their rate
+/// Flows that could get this much more than a trunk carries lose so many segments that their rate
 /// is hard to tell: fewer must fill it.
 constexpr double overload = 2;
 
@@ -32,37 +32,37 @@ Widths widths_for(const Sites& sites, bool inside, bool between) {
   return widths;
 }
 
-/// Returns how many flows leave capacity in a passage.
-Widths::Joint joint_width(const Passage& passage, const Bandwidths& bandwidths) {
+/// Returns how many flows leave capacity in a trunk.
+Widths::Joint joint_width(const FilledTrunk& trunk, const Bandwidths& bandwidths) {
   Rate fastest(0);
-  for (HostId from : passage.from)
-    for (HostId to : passage.to)
+  for (HostId from : trunk.from)
+    for (HostId to : trunk.to)
       fastest = std::max(fastest, bandwidths.rate(from, to));
-  const auto most = static_cast<std::size_t>(undisturbed_share * (passage.capacity / fastest));
-  return {passage.from, passage.to, std::max<std::size_t>(1, most), passage.capacity};
+  const auto most = static_cast<std::size_t>(undisturbed_share * (trunk.capacity / fastest));
+  return {{trunk.from, trunk.to}, std::max<std::size_t>(1, most), trunk.capacity};
 }
 
-/// Returns the fewest hosts that fill the passage with one flow each, the fastest first; all, if
+/// Returns the fewest hosts that fill the trunk with one flow each, the fastest first; all, if
 /// they don't.
-std::int32_t senders(const Passage& passage, const Bandwidths& bandwidths) {
+std::int32_t senders(const FilledTrunk& trunk, const Bandwidths& bandwidths) {
   constexpr double enough = 0.95;
   std::vector<Rate> best;
-  for (HostId from : passage.from) {
+  for (HostId from : trunk.from) {
     best.emplace_back(0);
-    for (HostId to : passage.to)
+    for (HostId to : trunk.to)
       best.back() = std::max(best.back(), bandwidths.rate(from, to));
   }
   std::ranges::sort(best, std::greater());
   Rate sum(0);
   std::size_t n = 0;
-  const auto most = std::min(passage.from.size(), passage.to.size());
-  while (n < most && sum < passage.capacity * enough)
+  const auto most = std::min(trunk.from.size(), trunk.to.size());
+  while (n < most && sum < trunk.capacity * enough)
     sum += best[n++];
   return static_cast<std::int32_t>(n);
 }
 
 /// Whether no host sends several flows.
-bool sends_once(const std::vector<Arrow>& crowd) {
+bool sends_once(const std::vector<Flow>& crowd) {
   std::set<HostId> senders;
   for (auto flow : crowd)
     senders.insert(flow.from);
@@ -71,12 +71,12 @@ bool sends_once(const std::vector<Arrow>& crowd) {
 
 /// Returns the flows that got in some crowd what they should get alone, and in none more: one that
 /// got more has a faster link than was inferred.
-std::vector<Arrow> undisturbed_flows(const Evidence& evidence) {
+std::vector<Flow> undisturbed_flows(const Evidence& evidence) {
   constexpr double nearly_all = 0.9, too_much = 1.1;
-  const auto by_hosts = [](Arrow a, Arrow b) {
+  const auto by_hosts = [](Flow a, Flow b) {
     return std::pair(a.from, a.to) < std::pair(b.from, b.to);
   };
-  std::set<Arrow, decltype(by_hosts)> enough(by_hosts), faster(by_hosts);
+  std::set<Flow, decltype(by_hosts)> enough(by_hosts), faster(by_hosts);
   for (const auto& seen : evidence.observations()) {
     const auto alone = evidence.model().alone(seen.flows);
     for (std::size_t f = 0; f < seen.flows.size(); ++f) {
@@ -84,15 +84,15 @@ std::vector<Arrow> undisturbed_flows(const Evidence& evidence) {
       if (seen.each[f] > alone[f] * too_much) faster.insert(seen.flows[f]);
     }
   }
-  std::vector<Arrow> flows;
+  std::vector<Flow> flows;
   std::ranges::set_difference(enough, faster, std::back_inserter(flows), by_hosts);
   return flows;
 }
 
 } // namespace
 
-Passages find_passages(const Crowds& crowds, const Latencies& latencies, const Sites& sites,
-                       double share) {
+FoundTrunks find_trunks(const Crowds& crowds, const Latencies& latencies, const Sites& sites,
+                        double share) {
   Evidence evidence(crowds, RateModel(crowds.bandwidths()), crowds.prober().deadline(share));
   TrunkSearch search(evidence, latencies, sites);
   const auto inside = shifts_inside(sites), between = shifts_between(sites);
@@ -106,20 +106,20 @@ Passages find_passages(const Crowds& crowds, const Latencies& latencies, const S
         search.challenge(site, out);
   search.drop_implied();
   auto seen = undisturbed_flows(evidence);
-  Passages result{std::move(evidence.passages), widths_for(sites, all_inside, all_between),
-                  std::move(seen)};
-  for (const auto& passage : result.found)
-    result.widths.joint.push_back(joint_width(passage, crowds.bandwidths()));
+  FoundTrunks result{std::move(evidence.trunks), widths_for(sites, all_inside, all_between),
+                     std::move(seen)};
+  for (const auto& trunk : result.trunks)
+    result.widths.joint.push_back(joint_width(trunk, crowds.bandwidths()));
   return result;
 }
 
 std::vector<network::Trunk> measure_trunks(const Crowds& crowds, const Latencies& latencies,
                                            const Sites& sites, const Capacities& capacities,
-                                           std::vector<Passage> passages, double share) {
+                                           std::vector<FilledTrunk> found, double share) {
   Evidence evidence(crowds, RateModel(crowds.bandwidths(), capacities),
                     crowds.prober().deadline(share));
-  evidence.passages = std::move(passages);
-  const auto expected = [&](const std::vector<Arrow>& flows) {
+  evidence.trunks = std::move(found);
+  const auto expected = [&](const std::vector<Flow>& flows) {
     return sum(evidence.predict(flows));
   };
   const auto heavy = shifts_between(sites, several), light = shifts_between(sites);
@@ -129,24 +129,23 @@ std::vector<network::Trunk> measure_trunks(const Crowds& crowds, const Latencies
   search.explain();
   search.drop_implied();
   std::vector<std::size_t> by_one_flow;
-  for (std::size_t p = 0; p < evidence.passages.size(); ++p) {
-    auto& passage = evidence.passages[p];
-    const bool is_overfull =
-        evidence.predict_without(passage.crowd, p) > passage.capacity * overload;
-    if (is_overfull && sends_once(passage.crowd))
-      by_one_flow.push_back(p);
+  for (std::size_t t = 0; t < evidence.trunks.size(); ++t) {
+    auto& trunk = evidence.trunks[t];
+    const bool is_overfull = evidence.predict_without(trunk.crowd, t) > trunk.capacity * overload;
+    if (is_overfull && sends_once(trunk.crowd))
+      by_one_flow.push_back(t);
     else
-      passage.senders = senders(passage, crowds.bandwidths());
+      trunk.senders = senders(trunk, crowds.bandwidths());
   }
   fill(evidence, by_one_flow);
   search.drop_implied();
   if (!evidence.has_time())
     crowds.prober().note("the time budget ended while trunks were looked for: some may be missing");
-  std::vector<network::Trunk> trunks;
-  for (const auto& passage : evidence.passages)
-    trunks.push_back(search.trunk_of(passage));
-  make_names_unique(trunks);
-  return trunks;
+  std::vector<network::Trunk> result;
+  for (const auto& trunk : evidence.trunks)
+    result.push_back(search.trunk_of(trunk));
+  make_names_unique(result);
+  return result;
 }
 
 } // namespace thalweg::probe

@@ -13,11 +13,12 @@ using collective::Rank;
 /// up it (reduce, gather). The message between a rank and its parent has the rank's number.
 class TreeOperations {
 public:
-  struct Kind {
+  /// How data goes through a tree: bcast, scatter and gather copy it, and reduce combines it.
+  struct TreeUse {
     bool down = true;      ///< else up
     bool combines = false; ///< up only: incoming data is combined
   };
-  TreeOperations(Kind kind, Rank ranks);
+  TreeOperations(TreeUse use, Rank ranks);
 
   /// @param order the ranks as they join the tree, the root first; upwards, they serve their parent
   /// in the reverse order
@@ -63,7 +64,7 @@ private:
   void add_down(Rank rank);
   void add_up(Rank rank);
 
-  Kind _kind;
+  TreeUse _use;
   std::vector<Node> _nodes;
   std::vector<Rank> _children;
   execution::Operations _operations;

@@ -14,7 +14,7 @@ using network::HostId;
 
 } // namespace
 
-void TreeTime::Queue::push(double now, double time, Kind kind, Rank message) {
+void TreeTime::Queue::push(double now, double time, MessageEvent kind, Rank message) {
   _heap.push({time, now,
               _sequence++ << 27 | static_cast<std::uint64_t>(message) << 3 |
                   static_cast<std::uint64_t>(kind)});
@@ -111,26 +111,26 @@ void TreeTime::run() {
 void TreeTime::handle(const Event& event) {
   Message& message = _messages[index(event.message())];
   switch (event.kind()) {
-  case Kind::ready:
+  case MessageEvent::ready:
     return flow(event.message(), event.time);
-  case Kind::request:
+  case MessageEvent::request:
     message.requested = true;
     if (message.posted)
       _queue.push(event.time,
                   event.time + _network.latency(message.to_host, message.from_host).value() +
                       _cost.handshake.value(),
-                  Kind::ready, event.message());
+                  MessageEvent::ready, event.message());
     return;
-  case Kind::sent:
+  case MessageEvent::sent:
     _executor.sent(_tree.sending(event.message()));
     return _executor.advance(message.from);
-  case Kind::wire:
+  case MessageEvent::wire:
     return pass_arrival(event.message(), event.time);
-  case Kind::arrived:
+  case MessageEvent::arrived:
     if (message.posted) return arrive(event.message());
     message.has_arrived = true;
     return;
-  case Kind::received:
+  case MessageEvent::received:
     _exit = std::max(_exit, event.time);
     return _executor.written(_tree.receiving(event.message()));
   }
@@ -160,7 +160,7 @@ void TreeTime::post_receive(Rank id, double now) {
     _queue.push(now,
                 now + _network.latency(message.to_host, message.from_host).value() +
                     _cost.handshake.value(),
-                Kind::ready, id);
+                MessageEvent::ready, id);
   if (message.has_arrived) arrive(id);
 }
 
@@ -170,9 +170,9 @@ void TreeTime::post_send(Rank id, double now) {
                            ? now
                            : occupy_cpu(message.from_host, _cost.send.value(), now);
   if (message.large)
-    _queue.push(now, ready + message.latency, Kind::request, id);
+    _queue.push(now, ready + message.latency, MessageEvent::request, id);
   else if (ready > now)
-    _queue.push(now, ready, Kind::ready, id);
+    _queue.push(now, ready, MessageEvent::ready, id);
   else
     flow(id, now);
 }
@@ -205,16 +205,16 @@ void TreeTime::flow(Rank id, double now) {
   _exit = std::max(_exit, left);
   // The end of a send matters only to operations that wait for room in the window.
   if (!_executor.all_entered(message.from))
-    _queue.push(now, left, Kind::sent, id);
+    _queue.push(now, left, MessageEvent::sent, id);
   else
     _queue.skip();
   if (from != to && (is_limited(2 * _hosts + to) || is_limited(_hosts + to))) {
     if (_one_arrival)
       pass_arrival(id, start + message.latency);
     else
-      _queue.push(now, start + message.latency, Kind::wire, id);
+      _queue.push(now, start + message.latency, MessageEvent::wire, id);
   } else {
-    _queue.push(now, left + message.latency, Kind::arrived, id);
+    _queue.push(now, left + message.latency, MessageEvent::arrived, id);
   }
 }
 
@@ -224,14 +224,14 @@ void TreeTime::pass_arrival(Rank id, double now) {
   const std::size_t to = index(message.to_host);
   for (const std::size_t port : {2 * _hosts + to, _hosts + to})
     if (is_limited(port)) end = std::max(end, serve(port, message.bytes, now));
-  _queue.push(now, end, Kind::arrived, id);
+  _queue.push(now, end, MessageEvent::arrived, id);
 }
 
 void TreeTime::put_in_place(Rank id, double now) {
   const Message& message = _messages[index(id)];
   double work = _down || _blocks ? 0 : message.bytes * _cost.combine_per_byte.value();
   if (message.from_host != message.to_host) work += _cost.receive.value();
-  _queue.push(now, occupy_cpu(message.to_host, work, now), Kind::received, id);
+  _queue.push(now, occupy_cpu(message.to_host, work, now), MessageEvent::received, id);
 }
 
 double TreeTime::occupy_cpu(HostId host, double duration, double now) {

@@ -35,14 +35,15 @@ public:
   Time operator()(std::span<const Rank> order, std::span<const Rank> parents);
 
 private:
-  enum class Kind : std::uint8_t { ready, request, sent, wire, arrived, received };
+  /// What happens to a message.
+  enum class MessageEvent : std::uint8_t { ready, request, sent, wire, arrived, received };
   /// An event of a message. Events of equal time happen in the order in which they were pushed;
   /// `pushed` keeps that order also where an event in between was skipped.
   struct Event {
     double time, pushed;
     std::uint64_t key; ///< from the highest bits: order of the push, message, kind
     [[nodiscard]] Rank message() const { return static_cast<Rank>(key >> 3 & 0xffffff); }
-    [[nodiscard]] Kind kind() const { return static_cast<Kind>(key & 7); }
+    [[nodiscard]] MessageEvent kind() const { return static_cast<MessageEvent>(key & 7); }
     /// Compares without branches, since their outcome is unpredictable.
     bool operator<(const Event& other) const {
       const auto is = [](bool truth) { return static_cast<unsigned>(truth); };
@@ -58,7 +59,7 @@ private:
       _sequence = 0;
     }
     /// @param now when the event is pushed, or would have been
-    void push(double now, double time, Kind kind, Rank message);
+    void push(double now, double time, MessageEvent kind, Rank message);
     void skip() { ++_sequence; } ///< as if something had been pushed
     [[nodiscard]] bool empty() const { return _heap.empty(); }
     Event pop() { return _heap.pop(); }

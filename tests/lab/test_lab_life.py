@@ -94,6 +94,38 @@ lifecycle.up(scenario.find("even"))
     lifecycle.up(scenario.find("even"))
 
 
+def start_and_be_killed() -> None:
+    """Leaves a lab whose `up` was killed before the switch knew of it."""
+    script = """
+import os, signal
+from thalweg.lab import lifecycle, scenario
+lifecycle._connect = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+lifecycle.up(scenario.find("even"))
+"""
+    result = subprocess.run([sys.executable, "-c", script], check=False, timeout=60)
+    assert result.returncode == -signal.SIGKILL
+
+
+def test_down_removes_what_an_up_left_that_was_killed_early() -> None:
+    start_and_be_killed()
+    lab = state.running()
+    assert lab is not None and lab.name == "even"
+    with pytest.raises(UserError, match=r"still being brought up.*`thalweg lab down` removes it"):
+        state.require()
+    assert lifecycle.down()
+    eventually(nothing_left)
+    assert not lab.folder.exists()
+
+
+def test_up_removes_what_an_up_left_that_was_killed_early() -> None:
+    start_and_be_killed()
+    left = state.running()
+    assert left is not None
+    lab = lifecycle.up(scenario.find("even"))
+    eventually(lambda: len(processes("thalweg-switch")) == 1 + len(lab.hosts))
+    assert state.require() == lab
+
+
 def test_a_stopped_switch_is_killed_by_down(two_sites: Lab) -> None:
     switch = state.switch_process()
     assert switch

@@ -239,17 +239,32 @@ def partly_preloaded(case: Case) -> None:
 
 
 def impatient(case: Case) -> None:
-    """Where one rank gives the others up, all do without the library, recorded or not."""
+    """Where one rank gives the others up, all do without the library, recorded or not.
+
+    The others come to the agreement when it has (late.c), and a tool below sees all native calls.
+    """
     program = [str(case.program(f"semantics_{case.flavour}")), "calls"]
-    settings = {"THALWEG_SETUP_TIMEOUT": "1", "THALWEG_RECORD": str(case.folder / "record")}
-    own = environment([case.library, *case.others], settings)
-    hasty = {**own, "THALWEG_SETUP_TIMEOUT": "1e-9"}
-    for first, rest in [(own, hasty), (hasty, own)]:
-        done = run(case.flavour, (1, first, program), (2, rest, program), capture=True)
-        assert done.returncode == 0, done.stderr
-        # All may have come before the hasty one looked.
-        found = [line for line in said(done.stderr) if "don't have this library loaded" in line]
-        assert len(found) <= 3, done.stderr
+    libraries = [str(case.program(f"lib{name}_{case.flavour}.so")) for name in ("late", "below")]
+    begun, record = str(case.folder / "begun"), case.folder / "record"
+    for recorded in (False, True):
+        settings = {"THALWEG_RECORD": str(record)} if recorded else {}
+        for hasty_first in (False, True):
+            Path(begun).unlink(missing_ok=True)
+            counts = case.folder / f"counts-{recorded}-{hasty_first}"
+            own = environment(
+                [case.library, *libraries, *case.others],
+                {**settings, "TOOL_FILE_BELOW": str(counts)},
+            )
+            patient = {**own, "THALWEG_SETUP_TIMEOUT": "1", "TEST_WAITS_FOR": begun}
+            hasty = {**own, "THALWEG_SETUP_TIMEOUT": "1e-9", "TEST_BEGUN": begun}
+            first, rest = (hasty, patient) if hasty_first else (patient, hasty)
+            done = run(case.flavour, (1, first, program), (2, rest, program), capture=True)
+            assert done.returncode == 0, done.stderr
+            (line,) = said(done.stderr)  # rank 0's
+            assert "some ranks don't have this library loaded" in line, done.stderr
+            seen = [path.read_text().strip() for path in case.folder.glob(f"{counts.name}.*")]
+            assert seen == ["3 2 0"] * 3, seen
+            assert not record.exists()
 
 
 def plan(case: Case) -> None:
@@ -345,10 +360,13 @@ def races(case: Case, ranks: int = 3) -> dict[str, str]:
     return {"THALWEG_FORCE": "", "THALWEG_PLAN": str(path), "THALWEG_RACE": "1"}
 
 
-def adapts(case: Case, ranks: int) -> dict[str, str]:
-    """Settings with which plans for a wrong network are noticed and replaced."""
-    path = case.folder / "wrong.plan"
-    subprocess.run([case.program("make_plan"), str(ranks), path, "wrong"], check=True)
+def adapts(case: Case, ranks: int, network: str = "wrong") -> dict[str, str]:
+    """Settings with which plans for another network (see make_plan.cpp) are noticed and replaced.
+
+    For a "fast" one that doesn't depend on how quick or busy this machine is.
+    """
+    path = case.folder / f"{network}.plan"
+    subprocess.run([case.program("make_plan"), str(ranks), path, network], check=True)
     return {
         "THALWEG_FORCE": "", "THALWEG_PLAN": str(path), "THALWEG_RACE": "1", "THALWEG_ADAPT": "1",
         "THALWEG_RECORD": str(case.folder / "record"),
@@ -744,6 +762,23 @@ def collectives(case: Case) -> None:
         assert stderr.count(f"{kind}={algorithm} can't be done by 5 ranks: it sends blocks") == 1
 
 
+def in_place(case: Case) -> None:
+    """Native calls in place, and barriers, have their sizes also where calls are only counted."""
+    folder = case.folder / "trace"  # where run() finds the summary
+    folder.mkdir()
+    settings = {
+        "THALWEG_FORCE": "", "THALWEG_TRACE": "", "THALWEG_SUMMARY": str(folder / "summary.json")
+    }  # fmt: skip
+    program = [str(case.program(f"sizes_{case.flavour}")), "world"]
+    _, summary = case.run(program, settings)
+    found = {
+        name: (counts["native"]["no-plan"]["calls"], counts["native"]["no-plan"]["bytes"])
+        for name, counts in summary["collectives"].items()
+    }
+    kinds = {*VECTORS, *BLOCKS} - {"bcast", "barrier"}
+    assert found == dict.fromkeys(kinds, (1, 24)) | {"barrier": (1, 0)}, summary
+
+
 def large(case: Case) -> None:
     """More than 2^31 bytes, whole and in segments."""
     for force in case.share(["bcast=binomial", "bcast=pipelined-chain:segment_size=256MB"]):
@@ -779,6 +814,7 @@ CASES: dict[str, Callable[[Case], int | None]] = {
     "neighborhoods": neighborhoods,
     "new-communicators": new_communicators,
     "collectives": collectives,
+    "in-place": in_place,
     "lifetimes": lifetimes,
     "device": device,
     "fault-tolerance": fault_tolerance,

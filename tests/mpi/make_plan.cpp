@@ -1,6 +1,7 @@
 // Writes a plan file for ranks on hosts a, b and c in turn, far from each other, of which c is a
-// site of its own: make_plan RANKS FILE [listed|wrong]. With "listed", transfer by transfer; with
-// "wrong", b's port is taken to be a thousand times slower than others.
+// site of its own: make_plan RANKS FILE [listed|wrong|fast]. With "listed", transfer by transfer;
+// with "wrong", b's port is taken to be a thousand times slower than others; with "fast", all paths
+// to be faster than memory, so that calls take longer than predicted, however quick the machine is.
 #include "algorithms/listed.hpp"
 #include "planner/table.hpp"
 
@@ -44,12 +45,14 @@ void slow_down(network::Network& net, network::HostId slow) {
 int main(int argc, char** argv) {
   const bool listed = argc == 4 && std::string_view(argv[3]) == "listed";
   const bool wrong = argc == 4 && std::string_view(argv[3]) == "wrong";
-  if (argc != 3 && !listed && !wrong) {
-    std::fprintf(stderr, "usage: make_plan RANKS FILE [listed|wrong]\n");
+  const bool fast = argc == 4 && std::string_view(argv[3]) == "fast";
+  if (argc != 3 && !listed && !wrong && !fast) {
+    std::fprintf(stderr, "usage: make_plan RANKS FILE [listed|wrong|fast]\n");
     return 2;
   }
   planner::PlanFile file;
-  file.network = network::even_network(3, units::Time(5e-3), units::Rate(1e7));
+  file.network = fast ? network::even_network(3, units::Time(1e-7), units::Rate(1e12))
+                      : network::even_network(3, units::Time(5e-3), units::Rate(1e7));
   for (std::size_t i = 0; i < 3; ++i)
     file.network.hosts[i].name = std::string(1, "abc"[i]);
   file.network.sites = {{0, 1}, {2}};

@@ -1,10 +1,11 @@
 // Sends messages by every function that sends point to point, so that their counts can be checked.
 // By each function each rank sends once to each rank, itself included: 3 · from + to doubles. Then
 // the odd and the even ranks send an int by MPI_Send to each rank of their own communicator, in
-// which the last comes first, and of the other one across an intercommunicator. Rank 0 prints the
-// number of functions. With "kill", rank 1 is killed in the end. With "threads", threads begin by
-// sending at once to the next rank on one communicator after the other; rank 0 prints how many
-// messages each rank sends so.
+// which the last comes first, and of the other one across an intercommunicator; and each rank sends
+// the next one messages of no data and no type, if the library takes these. Rank 0 prints the
+// number of functions and of those messages. With "kill", rank 1 is killed in the end. With
+// "threads", threads begin by sending at once to the next rank on one communicator after the other;
+// rank 0 prints how many messages each rank sends so.
 
 #include "check.hpp"
 
@@ -177,6 +178,7 @@ void send_on_other_communicators() {
   const int self = rank_of(MPI_COMM_WORLD);
   MPI_Comm half = MPI_COMM_NULL, across = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, self % 2, -self, &half);
+  MPI_Barrier(half);
   send_to_all(half, size_of(half));
   const int last = size_of(MPI_COMM_WORLD) - 1; // which leads its half
   MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, self % 2 == last % 2 ? last - 1 : last, tag,
@@ -186,6 +188,31 @@ void send_on_other_communicators() {
   send_to_all(across, others);
   MPI_Comm_free(&across);
   MPI_Comm_free(&half);
+}
+
+/// Whether the library takes a message of no data that has no type, as MPICH does. This one goes to
+/// nobody.
+bool takes_no_type() {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  const int code = MPI_Send(nullptr, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, tag, comm);
+  MPI_Comm_free(&comm);
+  return code == MPI_SUCCESS;
+}
+
+/// Sends the next rank messages of no data and no type. @return how many
+int send_nothing() {
+  if (!takes_no_type()) return 0;
+  const int ranks = size_of(MPI_COMM_WORLD), self = rank_of(MPI_COMM_WORLD);
+  const int next = (self + 1) % ranks, previous = (self + ranks - 1) % ranks;
+  std::array<MPI_Request, 3> requests{};
+  MPI_Irecv(nullptr, 0, MPI_BYTE, previous, tag, MPI_COMM_WORLD, requests.data());
+  MPI_Irecv(nullptr, 0, MPI_BYTE, previous, tag, MPI_COMM_WORLD, &requests[1]);
+  MPI_Send(nullptr, 0, MPI_DATATYPE_NULL, next, tag, MPI_COMM_WORLD);
+  MPI_Isend(nullptr, 0, MPI_DATATYPE_NULL, next, tag, MPI_COMM_WORLD, &requests[2]);
+  MPI_Waitall(3, requests.data(), MPI_STATUSES_IGNORE);
+  return 2;
 }
 
 /// Lets threads make the first calls on each of some communicators. @return the messages of a rank
@@ -228,7 +255,8 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int functions = send_by_all_functions();
   send_on_other_communicators();
-  if (rank_of(MPI_COMM_WORLD) == 0) std::printf("%d\n", functions);
+  const int empty = send_nothing();
+  if (rank_of(MPI_COMM_WORLD) == 0) std::printf("%d %d\n", functions, empty);
   std::fflush(stdout);
   MPI_Barrier(MPI_COMM_WORLD);
   if (argc > 1 && rank_of(MPI_COMM_WORLD) == 1) std::raise(SIGKILL);

@@ -1,6 +1,7 @@
 // Accesses other ranks' memory by every function that does: each rank once to each rank, itself
 // included, 1 + 3 · from + to doubles, or one where a function takes no number. Rank 0 prints how
-// many functions write so many, read so many, write one, and read one. The windows are those of
+// many functions write so many, read so many, write one, and read one; and how often each rank puts
+// nothing of no type into each rank's memory, if the library takes that. The windows are those of
 // COMM_WORLD and of a communicator in which the last rank comes first.
 
 #include "check.hpp"
@@ -110,6 +111,18 @@ Functions access_by_all_functions(MPI_Comm comm, bool reversed) {
   return functions;
 }
 
+/// Puts nothing of no type, where the library takes that. @return the accesses to each rank
+int put_nothing() {
+  int accesses = 0;
+  access_all(MPI_COMM_WORLD, false, [&](const Access& a) {
+    MPI_Win_set_errhandler(a.window, MPI_ERRORS_RETURN);
+    const int code =
+        MPI_Put(nullptr, 0, MPI_DATATYPE_NULL, a.to, 0, 0, MPI_DATATYPE_NULL, a.window);
+    accesses = code == MPI_SUCCESS ? 1 : 0;
+  });
+  return accesses;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -119,8 +132,9 @@ int main(int argc, char** argv) {
   access_by_all_functions(MPI_COMM_WORLD, false);
   const Functions each = access_by_all_functions(reversed, true);
   MPI_Comm_free(&reversed);
+  const int empty = put_nothing();
   if (rank_of(MPI_COMM_WORLD) == 0)
-    std::printf("%d %d %d %d\n", 2 * each.write, 2 * each.read, 2 * each.write_one,
-                2 * each.read_one);
+    std::printf("%d %d %d %d %d\n", 2 * each.write, 2 * each.read, 2 * each.write_one,
+                2 * each.read_one, empty);
   MPI_Finalize();
 }

@@ -7,7 +7,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -20,10 +20,20 @@ from thalweg.clocks import RANK_0S
 RANKS = 5
 
 
-def launch(case: Case, name: str, *arguments: str, settings: Mapping[str, str] = {}) -> str:
-    """Runs a program with a record; returns what it prints. With arguments it may fail."""
+def launch(
+    case: Case,
+    name: str,
+    *arguments: str,
+    settings: Mapping[str, str] = {},
+    below: Sequence[str] = (),
+) -> str:
+    """Runs a program with a record; returns what it prints. With arguments it may fail.
+
+    `below`: libraries that are preloaded below the runtime.
+    """
     own = environment(
-        [case.library, *case.others], {"THALWEG_RECORD": str(case.folder / "run")} | dict(settings)
+        [case.library, *below, *case.others],
+        {"THALWEG_RECORD": str(case.folder / "run")} | dict(settings),
     )
     program = [str(case.program(f"{name}_{case.flavour}")), *arguments]
     done = run(case.flavour, (RANKS, own, program), capture=True)
@@ -31,10 +41,13 @@ def launch(case: Case, name: str, *arguments: str, settings: Mapping[str, str] =
     return done.stdout + done.stderr
 
 
-def check_matrix(found: record.CommunicationMatrix, functions: int) -> None:
+def check_matrix(found: record.CommunicationMatrix, printed: str) -> int:
+    """Checks what `messages` sent, by what it printed; returns by how many functions it sends."""
+    functions, empty = map(int, printed.split()[:2])
     counts, nbytes = found.dense()
     sender, receiver = np.indices((RANKS, RANKS))
-    assert (counts == functions + 1).all(), counts
+    to_next = np.roll(np.eye(RANKS), 1, axis=1)
+    assert (counts == functions + 1 + empty * to_next).all(), counts
     assert (nbytes == functions * 8 * (3 * sender + receiver) + 4).all(), nbytes
     assert not found.missing
     for largest, smallest, sent, total in zip(
@@ -44,12 +57,13 @@ def check_matrix(found: record.CommunicationMatrix, functions: int) -> None:
         assert (total >= sent * np.uint64(smallest or 0)).all()
         if largest is not None:
             assert (total <= sent * np.uint64(largest)).all()
+    return functions
 
 
 def all_functions(case: Case) -> None:
-    functions = int(launch(case, "messages").split()[0])
+    printed = launch(case, "messages")
     found = record.read(case.folder / "run")
-    check_matrix(found.matrix, functions)
+    check_matrix(found.matrix, printed)
     assert not found.unfinished
     assert found.description["end"]
     assert sorted(path.name for path in found.folder.iterdir()) == [
@@ -83,13 +97,22 @@ def first_messages(case: Case) -> None:
     assert (counts == sent * np.roll(np.eye(RANKS), 1, axis=1)).all(), counts
 
 
+def looked_up_once(case: Case) -> None:
+    """A communicator's ranks in MPI_COMM_WORLD are looked up once, for its calls and messages."""
+    below = [str(case.program(f"libtranslations_{case.flavour}.so"))]
+    settings = {"TEST_TRANSLATIONS": str(case.folder / "translations")}
+    launch(case, "messages", settings=settings, below=below)
+    found = [path.read_text().strip() for path in case.folder.glob("translations.*")]
+    assert found == ["2"] * RANKS, found  # the half, and the other half across an intercommunicator
+
+
 def one_sided(case: Case) -> None:
     """Accesses to other ranks' memory are counted apart from messages."""
-    writes, reads, write_one, read_one = map(int, launch(case, "one_sided").split()[:4])
+    writes, reads, write_one, read_one, empty = map(int, launch(case, "one_sided").split()[:5])
     run_record = record.read(case.folder / "run")
     found = run_record.one_sided
     assert (found.rank * RANKS + found.target).tolist() == list(range(RANKS**2))
-    assert (found.writes.sum(axis=1) == writes + write_one).all(), found.writes
+    assert (found.writes.sum(axis=1) == writes + write_one + empty).all(), found.writes
     assert (found.reads.sum(axis=1) == reads + read_one).all(), found.reads
     doubles = 1 + 3 * found.rank + found.target
     assert (found.written.sum(axis=1) == 8 * (writes * doubles + write_one)).all(), found.written
@@ -115,9 +138,9 @@ def neighbor_blocks(case: Case) -> None:
 
 def killed(case: Case) -> None:
     settings = {"THALWEG_EVENTS": "1MB"}
-    functions = int(launch(case, "messages", "kill", settings=settings).split()[0])
+    printed = launch(case, "messages", "kill", settings=settings)
     found = record.read(case.folder / "run")
-    check_matrix(found.matrix, functions)
+    functions = check_matrix(found.matrix, printed)
     assert 1 in found.unfinished
     assert found.description["end"] is None
     for rank in events.read_all(found.folder):
@@ -217,10 +240,9 @@ def long(case: Case) -> None:
 def no_plan(case: Case) -> None:
     """A program that nothing is planned for is recorded in silence."""
     printed = launch(case, "messages", settings={"THALWEG_FORCE": ""})
-    functions = int(printed.split()[0])
     assert "thalweg:" not in printed
     found = record.read(case.folder / "run")
-    check_matrix(found.matrix, functions)
+    check_matrix(found.matrix, printed)
     assert found.description["everything_native"] == "no-plan"
     reasons = {found.name_of("reasons", call["reason"]) for call in found.calls}
     assert reasons == {"no-plan"}
@@ -251,6 +273,7 @@ def notes_with_events(case: Case) -> list[str]:
 CASES: Mapping[str, Callable[[Case], None]] = {
     "all-functions": all_functions,
     "first-messages": first_messages,
+    "looked-up-once": looked_up_once,
     "killed": killed,
     "sizes": sizes,
     "one-sided": one_sided,

@@ -518,6 +518,7 @@ void locale() {
 
 /// Makes known numbers of calls for tools that count them: 3 broadcasts, 2 allreduces.
 void calls() {
+  say_begun();
   for (int i = 0; i < 3; ++i)
     check_bcast(MPI_COMM_WORLD, 0);
   for (int i = 0; i < 2; ++i)

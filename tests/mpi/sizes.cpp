@@ -1,6 +1,7 @@
 // Makes calls whose size takes some work to know, each of 24 bytes: in place, or with blocks of
 // different lengths. Each is on a communicator of its own, which isn't set up by then. Then come
-// calls across an intercommunicator of ranks 0, 1 and 2, 3; and one on MPI_COMM_SELF.
+// calls across an intercommunicator of ranks 0, 1 and 2, 3; and one on MPI_COMM_SELF. With "world"
+// there are only those in place, each on MPI_COMM_WORLD, and a barrier.
 
 #include "check.hpp"
 
@@ -28,10 +29,12 @@ struct Data {
   std::vector<int> equal, different, places;
 };
 
-void in_place(MPI_Comm comm) {
-  Data data(size_of(comm));
+/// @param make gets each of the calls, which takes a communicator
+template <class Make>
+void in_place(const Make& make) {
+  Data data(size_of(MPI_COMM_WORLD));
   double* const out = data.out.data();
-  const bool is_root = rank_of(comm) == 0;
+  const bool is_root = rank_of(MPI_COMM_WORLD) == 0;
   const std::vector<std::function<void(MPI_Comm)>> calls = {
       [&](MPI_Comm it) { MPI_Allreduce(MPI_IN_PLACE, out, count, MPI_DOUBLE, MPI_SUM, it); },
       [&](MPI_Comm it) { MPI_Scan(MPI_IN_PLACE, out, count, MPI_DOUBLE, MPI_SUM, it); },
@@ -52,12 +55,22 @@ void in_place(MPI_Comm comm) {
         MPI_Scatter(out, count, MPI_DOUBLE, is_root ? MPI_IN_PLACE : own, count, MPI_DOUBLE, 0, it);
       },
   };
-  for (const auto& call : calls) {
+  for (const auto& call : calls)
+    make(call);
+}
+
+void in_place_on_world() {
+  in_place([](const auto& call) { call(MPI_COMM_WORLD); });
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void in_place_on_others() {
+  in_place([](const auto& call) {
     MPI_Comm fresh = MPI_COMM_NULL;
-    MPI_Comm_dup(comm, &fresh);
+    MPI_Comm_dup(MPI_COMM_WORLD, &fresh);
     call(fresh);
     MPI_Comm_free(&fresh);
-  }
+  });
 }
 
 /// @param blocks the ranks that a rank has blocks for
@@ -131,7 +144,12 @@ void across() {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  in_place(MPI_COMM_WORLD);
+  if (argc > 1) {
+    in_place_on_world();
+    MPI_Finalize();
+    return 0;
+  }
+  in_place_on_others();
   uneven();
   across();
   double own[count] = {};

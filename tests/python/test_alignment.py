@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -72,6 +74,32 @@ def test_errors_that_messages_contradict_change_nothing() -> None:
         exchanged([0, 90_000, 0], {}), np.arange(3), latencies(3), known
     )
     assert added.tolist() == [0, 0, 0] and errors.tolist() == known.tolist()
+
+
+class Rounds:
+    """numpy, which counts the uses of its minimum: one for each round."""
+
+    count = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    @property
+    def minimum(self) -> Any:
+        self.count += 1
+        return np.minimum
+
+
+def test_a_contradiction_is_found_in_a_few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes as many as there are links from the reference and back to it, not all hosts."""
+    rounds = Rounds()
+    monkeypatch.setattr(alignment, "np", rounds)
+    known = np.array([0, 10.0, *[1e6] * 30])
+    added, errors = alignment.offsets(
+        exchanged([0, 90_000, *[0] * 30], {}), np.arange(32), None, known
+    )
+    assert added.tolist() == [0] * 32 and errors.tolist() == known.tolist()
+    assert rounds.count == 2
 
 
 def test_several_ranks_of_a_host_have_one_clock() -> None:

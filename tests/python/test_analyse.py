@@ -121,6 +121,17 @@ def test_hosts_must_fit_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "nowhere" in capsys.readouterr().err
 
 
+def test_hosts_tell_who_shares_one_where_no_network_is_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = small_tree().write(tmp_path / "run")
+    assert runs.read(folder, hosts="a:2,b").hosts == ("a", "a", "b")
+    assert runs.read(folder).hosts == ("rank 0", "rank 1", "rank 2")
+    for wrong, complaint in (("nonsense[", "'nonsense['"), ("a,b", "3 ranks need 3 slots")):
+        assert main(["analyse", str(folder), "-H", wrong]) == 2
+        assert complaint in " ".join(capsys.readouterr().err.split())
+
+
 def test_a_run_record_knows_its_hosts_and_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,9 +1,14 @@
 """The page of what the runtime costs."""
 
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bench import overhead
+from bench.builds import Build, Group
 from bench.page import Part
+from thalweg import paths, planner
 
 
 def part(build: str, case: str, samples: list[dict[str, Any]]) -> Part:
@@ -49,3 +54,27 @@ def test_temporary_memory_spans_the_builds() -> None:
         ["ring", "-", "-", "0 B", "-"],
     ]
     assert "one, other" in table.notes[0]
+
+
+def test_communicators_are_measured_with_a_plan_and_not_with_forced_calls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    recorded: list[bool] = []
+
+    def run(build: Build, *groups: Group) -> str:
+        ((ranks, environment, program),) = groups
+        (table,) = planner.from_bytes(Path(environment["THALWEG_PLAN"]).read_bytes()).tables
+        assert (ranks, program[1:]) == (2, ["communicators"])
+        assert (table.placement, table.entries) == ([0, 1], [])
+        assert environment["THALWEG_FORCE"] == ""
+        assert len(set(environment["THALWEG_ASSUME_HOSTS"].split(","))) == 2
+        recorded.append("THALWEG_RECORD" in environment)
+        return "difference_ns 1.5\n"
+
+    monkeypatch.setattr(Build, "run", run)
+    monkeypatch.setattr(paths, "binary", Path)
+    monkeypatch.setattr(paths, "library", Path)
+    build = Build("openmpi-4.1", "openmpi", Path("mpirun"))
+    assert overhead.cases["used communicators"](build, 1) == [{"difference_ns": 1.5, "none": 0.0}]
+    assert overhead.cases["recorded communicators"](build, 1) == [{"off": 1.5, "on": 1.5}] * 2
+    assert recorded == [False, False, True, False, True]

@@ -5,6 +5,7 @@ import lzma
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -123,12 +124,41 @@ def test_a_summary_says_that_its_run_did_not_end(results: Path) -> None:
     assert not is_unfinished()
     page(resume=True).finish()
     assert not is_unfinished()
-    page(resume=True, is_partial=True).finish()
+    page(resume=True, builds_are_set=True).finish()
     assert is_unfinished(), "options leave out parts, which may be missing"
     page(render=True).finish()
     assert is_unfinished()
     page(resume=True).finish()
     assert not is_unfinished()
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"builds_are_set": True},
+        {"scenarios_are_set": True},
+        {"sizes": [1000]},
+        {"programs": ["cg"]},
+        {"trees": 1000},
+        {"plans": ["quick"]},
+        {"senders": [4]},
+        {"networks": 2},
+        {"hosts": 16},
+        {"calls": 1000},
+        {"collectives": ["bcast"]},
+    ],
+)
+def test_options_that_leave_out_parts_make_a_partial_page(option: dict[str, Any]) -> None:
+    assert Settings([], **option).is_partial
+
+
+def test_options_that_leave_out_nothing_make_a_whole_page() -> None:
+    assert not Settings([], ["cloud"], seed=2, dilation=8.0, budget=5.0, simulate=True).is_partial
+
+
+def test_seeds_begin_at_the_given_one() -> None:
+    assert Settings([]).seeds(3) == range(1, 4)
+    assert Settings([], seed=5, networks=2).seeds(3) == range(5, 7)
 
 
 def test_a_quick_run_writes_nothing(results: Path) -> None:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from bench import random_trees, trees
+from bench import cmpi, random_trees, trees
 from bench.cmpi_collectives import algorithms
 from bench.page import Part
 from bench.random_trees import Carlo, Draw, Times
@@ -59,6 +59,7 @@ def test_only_trees_of_whole_vectors_are_cut() -> None:
     assert {draw.kind for draw in draws if draw.segmented} == {Kind.bcast, Kind.reduce}
     assert {draw.kind for draw in draws} == set(algorithms)
     assert len({tuple(draw.labels.values()) for draw in draws}) == len(draws)
+    assert {draw.placement for draw in draws if draw.kind is Kind.gather} == set(cmpi.placements)
 
 
 @pytest.mark.parametrize("segmented", [False, True])
@@ -104,3 +105,13 @@ def test_the_page_says_whether_cmpi_is_close_to_the_best() -> None:
     assert "5 % above the best one's, so that it is close" in close
     assert "100 % above the best one's, so that it is not close" in far
     assert figure.svg.count("<svg") == 1
+
+
+def test_trees_of_other_placements_are_in_the_table_alone() -> None:
+    samples = [carlo(), carlo(placement="block", cmpi=0.7)]
+    table, figure = random_trees.contents(samples)
+    assert isinstance(table, Table)
+    assert isinstance(figure, Figure)
+    assert [row[1] for row in table.rows] == ["random", "block"]
+    assert "bcast, in blocks: " in table.notes[-1]
+    assert figure.svg == random_trees.figure(samples[:1]).svg

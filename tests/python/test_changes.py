@@ -178,15 +178,16 @@ def test_an_improvement_is_told() -> None:
 def test_ranks_are_told_to_adapt_only_if_they_race(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("THALWEG_ADAPT", raising=False)
     plan = tmp_path / "my.plan"
     plan.write_bytes(b"a plan")
     prepared = Preparation.__new__(Preparation)
     object.__setattr__(prepared, "plan", plan)
     object.__setattr__(prepared, "launcher", type("L", (), {"flavour": "openmpi"})())
-    assert "THALWEG_ADAPT" not in prepared.environment()
-    assert prepared.environment(adapt=True)["THALWEG_ADAPT"] == "1"
-    assert "THALWEG_ADAPT" not in prepared.environment(adapt=True, race=False)
+    for own in ("", "1", "0"):
+        monkeypatch.setenv("THALWEG_ADAPT", own)
+        assert prepared.environment()["THALWEG_ADAPT"] == "0"
+        assert prepared.environment(adapt=True)["THALWEG_ADAPT"] == "1"
+        assert prepared.environment(adapt=True, race=False)["THALWEG_ADAPT"] == "0"
 
 
 def test_explain_tells_of_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -238,6 +239,8 @@ def test_explain_names_the_option_only_where_plans_did_not_follow_the_network(
     without = "; plans follow the network only with --adapt on"
     for found, expected in (
         ({"launch": {"command": ["mpirun", "-n", "2", "./app"]}}, without),
+        ({"launch": {"command": ["mpirun", "-x", "THALWEG_ADAPT=0", "./app"]}}, without),
+        ({"launch": {"command": ["mpiexec", "-genv", "THALWEG_ADAPT", "0", "./app"]}}, without),
         ({"launch": {"command": ["mpirun", "-x", "THALWEG_ADAPT=1", "./app"]}}, unnoticed),
         ({"launch": {"command": ["mpiexec", "-genv", "THALWEG_ADAPT", "1", "./app"]}}, unnoticed),
         ({"launch": {"command": ["mpirun", "--mca", "list", "A=1;THALWEG_ADAPT=1"]}}, unnoticed),

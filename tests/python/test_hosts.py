@@ -125,8 +125,8 @@ def test_ranks_fill_the_slots_of_one_host_after_the_other() -> None:
     assert placement(hosts, 4) == ["a", "a", "b", "c"]
     with pytest.raises(UserError, match=r"7 ranks need 7 slots, but the hosts give 6.*such as a:3"):
         placement(hosts, 7)
-    with pytest.raises(UserError, match="such as a:5"):
-        placement(hosts, 9)
+    with pytest.raises(UserError, match="or 4 slots for each, such as a:4"):
+        placement(hosts, 10)
 
 
 def test_lists_may_be_longer_than_their_hosts_are_many(monkeypatch: pytest.MonkeyPatch) -> None:

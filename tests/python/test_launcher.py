@@ -1,6 +1,7 @@
 """Which launcher belongs to a program, and the command lines that it is given."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,9 +58,23 @@ def test_mpich_command() -> None:
     ]  # fmt: skip
 
 
+def test_a_launchers_own_variables_are_set_for_each_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    for launcher_of_all, options in (
+        (OPENMPI, ["-x", "A=1", "-x", "B=2"]),
+        (replace(OPENMPI, version="5.0.7"), ["-x", "A=1", "-x", "B=2"]),
+        (MPICH, ["-genv", "A", "1", "-genv", "B", "2"]),
+    ):
+        own = replace(launcher_of_all, variables={"A": "1"})
+        assert own.command(1, Order(), {"B": "2"}, ["./app"])[1:-3] == options
+
+
 def test_launchers_take_placements_in_forms_of_their_own(tmp_path: Path) -> None:
     assert OPENMPI.form == "openmpi-4"
     assert Launcher(Path("mpirun"), "openmpi", "5.0.11").form == "openmpi"
+    assert Launcher(Path("prterun"), "openmpi", "5.x (PRRTE 4.0.0)").form == "openmpi"
     old = fake(tmp_path, "old", "  -hosts {host list}")
     new = fake(tmp_path, "new", "  -rankmap {rank map}  comma separated rank to node id list")
     assert Launcher(old, "mpich", "4.0.2").form == "mpich-4"
@@ -103,6 +118,7 @@ def test_the_launcher_on_the_path_may_take_another_form(
     [
         ("mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://", ("openmpi", "4.1.4")),
         ("mpirun (Open MPI) 5.0.11\n", ("openmpi", "5.0.11")),
+        ("prterun (PRRTE) 3.0.3\n", ("openmpi", "5.x (PRRTE 3.0.3)")),
         ("HYDRA build details:\n    Version:       4.0.2\n", ("mpich", "4.0.2")),
         ("Intel(R) MPI Library for Linux* OS, Version 2021.18 Build", ("mpich", "2021.18")),
         ("GNU coreutils 9.1", ("", "")),

@@ -81,6 +81,10 @@ def test_users_errors_are_told_apart(example: Network, tmp_path: Path) -> None:
         units.parse_time("1 parsec")
 
 
+def test_nanoseconds_are_told_as_times_unless_they_are_unknown() -> None:
+    assert [units.ns_to_text(ns) for ns in (2500, 3e6, 0, None)] == ["2.5us", "3ms", "0s", "-"]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

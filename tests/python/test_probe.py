@@ -58,8 +58,7 @@ def say(text: str) -> str:
 
 def test_what_the_program_measured_is_written(stage: Path) -> None:
     launcher = launcher_that(stage, f'echo "$@" > {stage}/arguments\n{say(STARTED + END)}')
-    result = probe.run(HOSTS, stage / "net.json", launcher, budget=7, dilation=2)
-    assert result == NETWORK
+    probe.run(HOSTS, stage / "net.json", launcher, budget=7, dilation=2)
     assert json.loads((stage / "net.json").read_text()) == NETWORK
     arguments = (stage / "arguments").read_text()
     for expected in ("-H a:1,b:1", "THALWEG=off", "-n 2", "--budget 7s", "--dilation 2",
@@ -164,7 +163,8 @@ def test_signals_while_hosts_are_tried_leave_no_process(
 def test_hosts_that_do_not_start_are_named_and_nothing_is_left(
     stage: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(probe, "STARTUP", 1.0)
+    monkeypatch.setattr(probe, "STARTUP", 0.5)
+    monkeypatch.setattr(probe, "STARTUP_OF_HOST", 0.25)
     monkeypatch.setattr(processes, "GRACE", 0.5)
     only_a = STARTED.splitlines()[0]
     # A launcher that ignores requests to end, with a child in a group of its own.
@@ -190,7 +190,8 @@ def test_a_launcher_that_fails_is_quoted(stage: Path) -> None:
 def test_lines_that_are_no_events_do_not_disturb(stage: Path) -> None:
     noise = 'Warning: no InfiniBand\n{"not": "an event"}\n[1, 2]\n'
     launcher = launcher_that(stage, say(noise + STARTED + noise + END))
-    assert probe.run(HOSTS, stage / "net.json", launcher) == NETWORK
+    probe.run(HOSTS, stage / "net.json", launcher)
+    assert json.loads((stage / "net.json").read_text()) == NETWORK
 
 
 def test_hosts_are_launched_in_the_order_of_the_base(stage: Path) -> None:
@@ -205,13 +206,24 @@ def test_hosts_are_launched_in_the_order_of_the_base(stage: Path) -> None:
     assert f"--base {base}" in arguments
 
 
-def test_networks_are_written_and_taken_as_cbor(stage: Path) -> None:
+@pytest.mark.parametrize("name", ["net.json", "net.cbor"])
+def test_what_was_measured_is_read_once_and_taken_as_a_network(
+    stage: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    read: list[str] = []
+
+    def from_json(text: str, where: str) -> networks.Network:
+        read.append(where)
+        return networks.from_json(text, where)
+
+    monkeypatch.setattr(probe, "from_json", from_json)
     made = networks.even_network(2, 1e-3, 1e8)
     event = json.dumps({"event": "network", "text": networks.to_json(made)})
     names = [host.name for host in made.hosts]
-    hosts, output = [Host(name) for name in names], stage / "net.cbor"
+    hosts, output = [Host(name) for name in names], stage / name
     started = "\n".join(json.dumps({"event": "started", "host": name}) for name in names)
     probe.run(hosts, output, launcher_that(stage, say(f"{started}\n{event}")))
+    assert read == [str(output)]
     assert networks.to_json(networks.read(output)) == networks.to_json(made)
     assert probe.in_order_of(output, hosts[::-1]) == hosts
 
@@ -252,10 +264,32 @@ def test_what_an_interrupted_probe_measured_is_told_to_the_one_that_resumes(stag
     ]  # fmt: skip
 
 
+def test_a_probe_continues_a_recent_one_by_itself(
+    stage: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    launcher = launcher_that(stage, f'echo "$@" > {stage}/arguments\n{say(f"{STARTED}{STEP}")}')
+
+    def asked(within: float) -> str:
+        with pytest.raises(UserError):
+            probe.run(HOSTS, stage / "net.json", launcher, resume_within=within)
+        return (stage / "arguments").read_text()
+
+    assert "--resume" not in asked(3600), "there is nothing to continue"
+    assert "such a run within 60 min continues" in " ".join(capsys.readouterr().err.split())
+    assert "--resume" in asked(3600)
+    assert "--resume" not in asked(0)
+    journal = stage / "net.json.part"
+    os.utime(journal, (time.time() - 4000,) * 2)
+    assert "--resume" not in asked(3600), "what was measured may have changed"
+    journal.write_text(journal.read_text().replace('"a"', '"c"', 1))
+    assert "--resume" not in asked(3600), "it is of other hosts"
+
+
 def test_a_complete_probe_leaves_no_journal(stage: Path) -> None:
     journal = interrupted(stage)
     body = say(STARTED + STEP + chr(10) + END)
-    assert probe.run(HOSTS, stage / "net.json", launcher_that(stage, body), resume=True) == NETWORK
+    probe.run(HOSTS, stage / "net.json", launcher_that(stage, body), resume=True)
+    assert json.loads((stage / "net.json").read_text()) == NETWORK
     assert not journal.exists()
 
 
@@ -285,6 +319,12 @@ def test_who_has_not_been_heard_of(started: list[str], expected: str) -> None:
     assert probe.unheard(["a", "me@b.example.org", "c"], started) == expected
 
 
+def test_of_many_hosts_the_first_are_named() -> None:
+    hosts = [f"vm{3 * host}" for host in range(5000)]
+    assert probe.unheard(hosts, []) == "vm0, vm3, vm6 and 4997 more"
+    assert probe.unheard(hosts, ["x"]) == "4999 of the hosts vm0, vm3, vm6 and 4997 more"
+
+
 def test_a_launcher_that_does_not_start_is_named(
     stage: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,10 +333,25 @@ def test_a_launcher_that_does_not_start_is_named(
         (Launcher(stage / "gone", "openmpi", "4.1.4"), "No such file or directory; name another"),
         (launcher_that(stage, "exit"), "Argument list too long; list fewer hosts"),
     ):
-        count = 5000 if "fewer" in reason else 2
-        hosts = [Host(f"node{number:041}") for number in range(count)]
+        if "fewer" in reason:
+            monkeypatch.setenv("LONG", "x" * 200_000)
         with pytest.raises(UserError, match=f"launcher {launcher.path} can't be started: {reason}"):
-            probe.run(hosts, stage / "net.json", launcher, budget=1)
+            probe.run(HOSTS, stage / "net.json", launcher, budget=1)
+
+
+def test_the_names_of_very_many_hosts_are_as_many_as_fit_an_argument(
+    stage: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "check_reachable", lambda *_: None)
+    names = [f"node{number:041}" for number in range(5000)]
+    launcher = launcher_that(stage, f'echo "$@" > {stage}/arguments\n{say(STARTED + END)}')
+    probe.run([Host(name) for name in names], stage / "net.json", launcher)
+    words = (stage / "arguments").read_text().split()
+    listed = words[words.index("--hosts") + 1].split(",")
+    assert listed == names[: len(listed)]
+    assert 1000 < len(listed) < 5000
+    # Open MPI makes one variable of a program's arguments.
+    assert len(" ".join(words)) < 131_072
 
 
 def test_dilation_comes_from_the_lab(monkeypatch: pytest.MonkeyPatch) -> None:

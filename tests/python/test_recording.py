@@ -258,10 +258,39 @@ def test_a_folder_is_emptied_of_the_record_before(recorder: Path, tmp_path: Path
     folder.mkdir()
     names = ["run.json", "rank-7.record", "rank-7.events", "record.bin", "mine.txt"]
     for name in names:
-        (folder / name).write_text("{}")
+        (folder / name).write_text('{"schema": 1}')
     run(recorder, "--record", str(folder))
     left = {path.name for path in folder.iterdir()}
     assert left == {"run.json", "plan.bin", "summary.json", "mine.txt"}
+
+
+@pytest.mark.parametrize("option", ["--record", "--trace"])
+@pytest.mark.parametrize("name", ["run.json", "summary.json", "plan.bin", "network.json"])
+def test_files_that_no_run_left_stay(
+    recorder: Path, tmp_path: Path, option: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder := tmp_path / "it").mkdir()
+    (folder / name).write_text('{"mine": 1}')
+    words = ["run", "-n", "2", "-H", "a:2", "--launcher", str(recorder), option, str(folder)]
+    is_refused = option == "--record" or name == "summary.json"
+    assert main([*words, "./app"]) == (2 if is_refused else 7)
+    said = "".join(capsys.readouterr().err.split())
+    assert (f"wouldreplace{folder / name},which" in said) == is_refused
+    assert (folder / name).read_text() == '{"mine": 1}'
+
+
+def test_a_folder_of_a_killed_run_may_be_recorded_in_again(recorder: Path, tmp_path: Path) -> None:
+    plan = plan_beside(recorder)
+    recording.Recording(tmp_path / "it", None, plan).start()  # which never ends
+    run(recorder, "--record", str(tmp_path / "it"))
+    assert json.loads((tmp_path / "it/run.json").read_text())["launch"]["status"] == 7
+
+
+def test_a_folder_of_a_trace_may_be_recorded_in(recorder: Path, tmp_path: Path) -> None:
+    run(recorder, "--no-record", "--trace", str(tmp_path / "it"))
+    assert not (tmp_path / "it/run.json").exists()
+    run(recorder, "--record", str(tmp_path / "it"))
+    assert (tmp_path / "it/run.json").exists()
 
 
 def test_a_network_and_a_plan_of_the_record_before_stay(recorder: Path, tmp_path: Path) -> None:

@@ -232,7 +232,8 @@ def test_a_trace_folder_has_nothing_of_an_earlier_run(
     launcher.write_text(LAUNCHER.replace("for word", "ls trace >left\nfor word"))
     words = ["run", "-n", "2", "--launcher", str(launcher), *record, "--trace", "trace"]
     assert main([*words, "./app"]) == 7
-    assert launcher.with_name("left").read_text().split() == ["mine", "rank-0.record"]
+    own = ["run.json"] * ("--record" in record)
+    assert launcher.with_name("left").read_text().split() == ["mine", "rank-0.record", *own]
 
 
 def test_what_an_earlier_run_left_stays_where_nothing_is_traced(
@@ -252,7 +253,8 @@ def test_env_prints_what_run_sets(launcher: Path, capsys: pytest.CaptureFixture[
     arguments = ["env", "-n", "2", "-H", "a,b", "--launcher", str(launcher), "--plan", str(plan)]
     assert main(arguments) == 0
     library = launcher.parent / "thalweg/lib/libthalweg-openmpi.so"
-    expected = f"-x LD_PRELOAD={library} -x THALWEG_PLAN={plan} -x THALWEG_RACE=1\n"
+    expected = f"-x LD_PRELOAD={library} -x THALWEG_PLAN={plan} -x THALWEG_RACE=1"
+    expected += " -x THALWEG_ADAPT=0\n"
     assert capsys.readouterr().out == expected
 
 
@@ -423,6 +425,80 @@ def test_ranks_get_what_users_tell_the_runtime(
     assert {"THALWEG_REPRODUCIBLE=1", "THALWEG_FORCE=bcast=chain"} <= set(words)
 
 
+@pytest.mark.parametrize(
+    ("environment", "options", "expected"),
+    [
+        ("", [], "0"), ("1", [], "1"), ("1", ["--adapt", "off"], "0"), ("0", [], "0"),
+        ("1", ["--race", "off"], "0"), (None, ["--adapt", "on"], "1"),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("own_cache")
+def test_the_option_to_follow_the_network_wins_over_the_environment(
+    launcher: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    environment: str | None,
+    options: list[str],
+    expected: str,
+) -> None:
+    monkeypatch.delenv("THALWEG_RACE", raising=False)
+    monkeypatch.delenv("THALWEG_ADAPT", raising=False)
+    if environment is not None:
+        monkeypatch.setenv("THALWEG_ADAPT", environment)
+    words = ["run", "-n", "2", "-H", "a,b", "--launcher", str(launcher), *options]
+    assert main([*words, "--plan", str(plan_beside(launcher)), "./app"]) == 7
+    told = launcher.with_name("arguments").read_text().splitlines()
+    assert f"THALWEG_ADAPT={expected}" in told
+
+
+def test_ranks_get_the_variables_of_the_user(
+    launcher: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OWN", "b c")
+    words = ["run", "-n", "2", "-H", "a:2", "--launcher", str(launcher), "-x", "A=1=2", "-x", "OWN"]
+    assert main([*words, "./app"]) == 7
+    told = launcher.with_name("arguments").read_text().splitlines()
+    assert [told[at + 1] for at, word in enumerate(told) if word == "-x"] == ["A=1=2", "OWN=b c"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("LD_PRELOAD=/x.so", "-x LD_PRELOAD: Thalweg sets it"),
+        ("THALWEG=off", "-x THALWEG: Thalweg sets it"),
+        ("THALWEG_RACE=0", "-x THALWEG_RACE: Thalweg sets it"),
+        ("OWN", "-x OWN: isn't set in this environment"),
+        ("OWN=", "-x OWN: not all launchers set empty variables"),
+        ("=1", "-x '=1': write NAME=VALUE"),
+        ("a b=1", "-x 'a b=1': write NAME=VALUE"),
+    ],
+)
+def test_variables_that_ranks_can_not_get_are_refused(
+    launcher: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    setting: str,
+    said: str,
+) -> None:
+    monkeypatch.delenv("OWN", raising=False)
+    words = ["run", "-n", "2", "-H", "a:2", "--launcher", str(launcher), "-x", setting]
+    assert main([*words, "./app"]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+    assert not launcher.with_name("arguments").exists()
+
+
+@pytest.mark.parametrize(("first", "is_here"), [("localhost", True), ("far", False)])
+def test_a_program_that_did_not_load_the_runtime_is_told_from_one_that_ran_elsewhere(
+    launcher: Path, own_cache: Path, capfd: pytest.CaptureFixture[str], first: str, is_here: bool
+) -> None:
+    launcher.write_text(LAUNCHER.replace("exit 7", "exit 0").replace("cp ", "true "))
+    words = ["run", "-n", "2", "-H", f"{first},other", "--launcher", str(launcher)]
+    assert main([*words, "--plan", str(plan_beside(launcher)), "./app"]) == 0
+    assert list(own_cache.rglob("run.json")), "the run is recorded"
+    said = " ".join(capfd.readouterr().err.split())
+    assert ("no summary: the program didn't load the runtime library" in said) == is_here
+    assert ("the weather learns nothing" in said) != is_here
+
+
 def test_all_ranks_get_what_holds_on_each_by_itself(
     launcher: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -445,10 +521,10 @@ def test_off_measures_plans_and_records_nothing(
     assert "LD_PRELOAD" not in launcher.with_name("arguments").read_text()
     before = own_cache / "before"
     before.mkdir()
-    (before / "run.json").write_text("{}")
+    (before / "run.json").write_text('{"schema": 1}')
     words = ["-H", "a,b", "--launcher", str(launcher), "--record", str(before), "--watch"]
     assert main(["run", *words, "./app"]) == 7
-    assert (before / "run.json").read_text() == "{}"
+    assert (before / "run.json").read_text() == '{"schema": 1}'
     (before / "run.json").unlink()
     assert "THALWEG is off: nothing is measured" in " ".join(capfd.readouterr().err.split())
     assert not list(own_cache.rglob("run.json"))

@@ -49,6 +49,17 @@ def test_a_layout_cuts_data_into_chunks() -> None:
         layout.interval(0, 2)
 
 
+def test_chunks_of_several_blocks_are_one_interval_only_without_segments() -> None:
+    whole, halves = Layout(12, 1, 4, blocks=2), Layout(12, 2, 4, blocks=2)
+    assert whole.interval(0, 1, 2) == (3, 9)
+    # A segment has half of each block: bytes 0 to 2 and 6 to 8.
+    assert (halves.interval(0, 0, 2), halves.interval(0, 2, 2)) == ((0, 3), (6, 9))
+    assert halves.interval(0, 4, 0) == (12, 12)
+    for first, count in ((1, 2), (0, 4)):
+        with pytest.raises(ValueError, match=f"{count} chunks from {first} are of several blocks"):
+            halves.interval(0, first, count)
+
+
 def test_collectives() -> None:
     assert parse_kind("allreduce") is Kind.allreduce
     with pytest.raises(UserError, match='"all" is not a collective: choose one of bcast'):

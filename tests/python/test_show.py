@@ -116,6 +116,59 @@ def test_letters_tell_cells_apart_where_there_are_no_colours(
     assert lines[-1].strip() == "@@ 1ms  .. 3ms"
 
 
+@pytest.mark.parametrize("hosts", [64, 500])
+def test_matrices_of_many_hosts_fit_a_narrow_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, hosts: int
+) -> None:
+    monkeypatch.setattr("thalweg.console.PIPE_WIDTH", 80)
+    apart = np.arange(hosts) < hosts // 2
+    latency = np.where(apart[:, None] == apart, 1e-3, 1e-2)
+    np.fill_diagonal(latency, 0)
+    names = [f"{'west' if first else 'east'}{host}" for host, first in enumerate(apart)]
+    even = np.full((hosts, hosts), 1e8)
+    net = Network([Host(name, 1e8, 1e8) for name in names], latency, even)
+    network.write(net, tmp_path / "net.json")
+    assert main(["show", str(tmp_path / "net.json"), "--matrix", "latency"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "hosts a cell" in lines[0]
+    rows = [line.split()[-1] for line in lines if line.startswith(("west", "east"))]
+    assert 20 <= len(rows) <= 40
+    assert set(map(len, rows)) == {2 * len(rows)}
+    assert rows[0].startswith("@") and rows[0].endswith(".")
+    assert rows[-1].startswith(".") and rows[-1].endswith("@")
+    assert lines[-1].strip() == "@@ 1ms  .. 10ms"
+
+
+def test_values_are_shown_only_where_they_fit(
+    net: Network, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    network.write(net, tmp_path / "net.json")
+    monkeypatch.setattr("thalweg.console.PIPE_WIDTH", 14)
+    assert main(["show", str(tmp_path / "net.json"), "--matrix", "latency"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:-1]] == ["a1", "a2", "c"]
+    assert "@@" in lines[2]
+
+
+def test_json_leaves_large_matrices_out_unless_they_are_asked_for(
+    net: Network, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    network.write(net, tmp_path / "net.json")
+
+    def shown(*options: str) -> tuple[bool, bool]:
+        assert main(["show", str(tmp_path / "net.json"), "--json", *options]) == 0
+        found = json.loads(capsys.readouterr().out)
+        return found["latency"] is not None, found["bandwidth"] is not None
+
+    assert shown() == (True, True)
+    monkeypatch.setattr("thalweg.console.MOST_PAIRS", 8)
+    assert shown() == (False, False)
+    assert shown("--matrix", "latency") == (True, False)
+
+
 def test_a_matrix_of_many_hosts_has_rows_of_several() -> None:
     net = network.even_network(500, 1e-3, 1e8)
     latency = net.latency.copy()

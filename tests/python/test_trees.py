@@ -81,6 +81,50 @@ def test_what_is_written_is_read_again(data: st.DataObject) -> None:
     assert again == tree
 
 
+def numbered(*names: str) -> Network:
+    """Hosts that have numbers for names."""
+    net = hosts(len(names))
+    net.hosts = [network.Host(name) for name in names]
+    return net
+
+
+@given(st.integers(1, 12).flatmap(lambda ranks: st.permutations(range(ranks))), st.data())
+def test_a_written_tree_is_read_again_where_hosts_have_numbers_for_names(
+    names: list[int], data: st.DataObject
+) -> None:
+    ranks = len(names)
+    net = numbered(*map(str, names))
+    placement = data.draw(st.lists(st.sampled_from(range(ranks)), min_size=ranks, max_size=ranks))
+    children: list[list[int]] = [[] for _ in range(ranks)]
+    for rank in range(1, ranks):
+        children[data.draw(st.integers(0, rank - 1))].append(rank)
+    tree = trees.make(children)
+    problem = Problem(Collective(Kind.bcast, ranks, size=1000), net, placement)
+    text = trees.to_json(algorithms.find("tree").build(problem, tree))
+    assert trees.from_json(text, net, placement) == tree
+
+
+def test_a_number_that_is_a_host_and_another_rank_is_refused_unless_said() -> None:
+    # Rank 0 is on host "2", rank 1 on host "7", rank 2 on host "1", and rank 3 on host "3".
+    net, placement = numbered("2", "7", "1", "3"), [0, 1, 2, 3]
+    document: dict[str, Any] = {"schema": 1, "children": {"2": ["7", "3"], "3": [2]}}
+
+    def read(**more: str) -> list[list[int]]:
+        return trees.from_json(json.dumps(document | more), net, placement).tree.children
+
+    with pytest.raises(UserError, match=r'"2" is a rank, and a host whose first rank is 0: add'):
+        read()
+    assert read(numbers="hosts") == [[1, 3], [], [], [2]]
+    with pytest.raises(UserError, match="there is no rank 7 among 4"):
+        read(numbers="ranks")
+    document["children"] = {"0": [1, "3"], "3": [2]}  # No host is "0", and host "3" is rank 3.
+    assert read() == [[1, 3], [], [], [2]]
+    document["children"] = {"0": ["7", 2, 3]}  # There is no rank 7.
+    assert read() == [[1, 2, 3], [], [], []]
+    with pytest.raises(UserError, match=r'"0" is neither a rank nor a host'):
+        read(numbers="hosts")
+
+
 @pytest.mark.parametrize(
     ("change", "error"),
     [
@@ -95,6 +139,8 @@ def test_what_is_written_is_read_again(data: st.DataObject) -> None:
         ({"children": {"host0": ["host1", "host2"], "0": [5]}}, "rank 0 has two entries"),
         ({"children": []}, '"children" must be an object'),
         ({"root": "host1"}, '"root" is rank 4, but rank 0 is nobody'),
+        ({"numbers": "both"}, '"numbers" must be "ranks" or "hosts"'),
+        ({"numbers": ["ranks"]}, '"numbers" must be "ranks" or "hosts"'),
         ({"levels": {"host0": 0}}, "must be a whole number of at least 1"),
         ({"levels": {"host9": 2}}, "doesn't name this host"),
         ({"segment_size": "much"}, "much"),

@@ -14,6 +14,8 @@ Numbers = NDArray[np.int64]
 
 SURE_LATENCY = 0.9
 """Share of a link's latency in the network file that every message is taken to need."""
+ROUNDING = 1e-6
+"""Nanoseconds by which sums of the same times may differ."""
 
 
 def offsets(
@@ -25,7 +27,9 @@ def offsets(
     `latency`: nanoseconds from host to host, as the network file has them, None if there is none;
     `errors`: by host, how wrong its clock may be, half of a round trip to rank 0's; infinite if it
     isn't known. If messages contradict the latencies, these are
-    left out; if they contradict the errors, nothing is changed. Cost: that of grouping messages.
+    left out; if they contradict the errors, nothing is changed. Cost: that of grouping messages,
+    and one pass over the pairs of hosts with messages for each link of the longest chain that
+    bounds a clock; where they contradict each other, at most one for each host.
     """
     unchanged = np.zeros(len(errors)), errors
     if messages.is_empty():
@@ -53,8 +57,10 @@ def offsets(
         ]
         origin, target, length = (np.concatenate(each) for each in zip(*bounds, strict=True))
         above = _distances(root, origin, target, length, len(errors))
+        if above is None:
+            continue
         below = _distances(root, target, origin, length, len(errors))
-        if above is not None and below is not None:
+        if below is not None:
             reached = np.isfinite(above) & np.isfinite(below)
             high, low = np.where(reached, above, 0), np.where(reached, -below, 0)
             return (high + low) / 2, np.where(reached, (high - low) / 2, errors)
@@ -86,7 +92,9 @@ def _distances(
     for _ in range(hosts + 1):
         following = found.copy()
         np.minimum.at(following, target, found[origin] + length)
-        if (following >= found - 1e-6).all():
+        if (following >= found - ROUNDING).all():
             return following
+        if following[root] < -ROUNDING:  # from the root back to it
+            return None
         found = following
     return None

@@ -1,6 +1,7 @@
 """What each message should have taken on its link, and what else used it meanwhile."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from thalweg.analysis.robust import TO_SIGMA
 from thalweg.analysis.tables import Run
-from thalweg.network import Network
+from thalweg.network import Host, Network
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -151,8 +152,9 @@ def _host_pairs(run: Run, messages: pl.DataFrame) -> tuple[Numbers, Numbers]:
 
 def _of_network(net: Network, a: Numbers, b: Numbers) -> tuple[Floats, Floats, Numbers]:
     """Returns latencies and rates of the pairs that occur, and each message's pair."""
-    pairs, where = np.unique(a * len(net.hosts) + b, return_inverse=True)
-    ends = [(int(pair) // len(net.hosts), int(pair) % len(net.hosts)) for pair in pairs]
+    hosts = len(net.hosts)
+    pairs, where = np.unique(a * hosts + b, return_inverse=True)
+    ends = [divmod(int(pair), hosts) for pair in pairs]
     latencies = np.array([net.latency_between(*each) if each[0] != each[1] else 0 for each in ends])
     rates = np.array(
         [net.bandwidth_between(*each) if each[0] != each[1] else math.inf for each in ends]
@@ -166,12 +168,13 @@ def _resources(net: Network, a: Numbers, b: Numbers) -> list[tuple[str, float, N
     found: list[tuple[str, float, Numbers]] = []
     if not len(between):
         return found
-    pair = a * len(net.hosts) + b
+    hosts = net.hosts
+    pair = a * len(hosts) + b
     for ids, label in ((pair, "link"), (a, "egress"), (b, "ingress")):
         order = between[np.argsort(ids[between], kind="stable")]
         values, first = np.unique(ids[order], return_index=True)
         for value, users in zip(values, np.split(order, first[1:]), strict=True):
-            found.append((*_capacity(net, label, int(value)), users))
+            found.append((*_capacity(net, hosts, label, int(value)), users))
     for trunk in net.trunks:
         inside = np.isin(a, trunk.from_) & np.isin(b, trunk.to) & (a != b)
         if inside.any():
@@ -179,11 +182,12 @@ def _resources(net: Network, a: Numbers, b: Numbers) -> list[tuple[str, float, N
     return found
 
 
-def _capacity(net: Network, label: str, value: int) -> tuple[str, float]:
+def _capacity(net: Network, hosts: Sequence[Host], label: str, value: int) -> tuple[str, float]:
+    """Returns name and rate of a port or link by its number. `hosts`: the network's."""
     if label == "link":
-        a, b = divmod(value, len(net.hosts))
-        return f"link {net.hosts[a].name} -> {net.hosts[b].name}", net.bandwidth_between(a, b)
-    host = net.hosts[value]
+        a, b = divmod(value, len(hosts))
+        return f"link {hosts[a].name} -> {hosts[b].name}", net.bandwidth_between(a, b)
+    host = hosts[value]
     return f"{label} of {host.name}", host.egress if label == "egress" else host.ingress
 
 

@@ -129,7 +129,8 @@ def build(
             "with -n and -H"
         )
     if placement is not None and network is not None:
-        hosts = [network.hosts[host].name for host in placement]
+        all_hosts = network.hosts
+        hosts = [all_hosts[host].name for host in placement]
     calls, left_out = _calls(recorded, names)
     known = network if placement is not None else None
     tables = (
@@ -174,8 +175,8 @@ def _aligned(
     host_of = np.array([numbers[name] for name in hosts])
     latency = None
     if network is not None:
-        net_host = [placement[hosts.index(name)] for name in numbers]
-        latency = 1e9 * network.latency_among(net_host)
+        net_host = dict(zip(hosts, placement, strict=True))
+        latency = 1e9 * network.latency_among([net_host[name] for name in numbers])
     errors = np.zeros(len(numbers))
     np.maximum.at(errors, host_of, errors_ns)
     added, left = alignment.offsets(messages, host_of, latency, errors)

@@ -39,7 +39,7 @@ def sentences(verdict: Verdict) -> list[str]:
     meaning = MEANINGS[cause]
     if not verdict.network_known:
         meaning = meaning.replace("the network file says", "the same messages at best")
-    took = units.time_to_text(verdict.total_ns * 1e-9)
+    took = units.ns_to_text(verdict.total_ns)
     found = [
         f"Planned collectives took the ranks {took} together; most of it, "
         f"{100 * share:.0f} %, is {meaning}."

@@ -7,11 +7,12 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from thalweg import console, runs, units
+from thalweg import console, runs
 from thalweg.analysis import compare as comparison
 from thalweg.analysis.compare import CHANCE, Comparison, Difference, Match
 from thalweg.analysis.words import name_of, verdict_on, verdict_on_stage
 from thalweg.options import Json
+from thalweg.units import ns_to_text
 
 app = typer.Typer(add_completion=False)
 
@@ -53,7 +54,7 @@ def _text(found: Comparison) -> Iterator[Any]:
         table.add_row(
             name_of(match), f"{match.calls[0]}, {match.calls[1]}",
             plans[0] if plans[0] == plans[1] else f"{plans[0]} -> {plans[1]}",
-            _time(match.whole.a_ns), _time(match.whole.b_ns), verdict_on(match.whole),
+            ns_to_text(match.whole.a_ns), ns_to_text(match.whole.b_ns), verdict_on(match.whole),
         )  # fmt: skip
     yield table
     for match in found.matches:
@@ -73,19 +74,15 @@ def _stages(match: Match) -> Iterator[Any]:
     for at, column in enumerate(("stage", "A", "B", "difference")):
         table.add_column(column, justify="left" if at == 0 else "right")
     for stage, each in match.stages.items():
-        table.add_row(stage.replace("_", " "), _time(each.a_ns), _time(each.b_ns),
+        table.add_row(stage.replace("_", " "), ns_to_text(each.a_ns), ns_to_text(each.b_ns),
                       verdict_on_stage(each))  # fmt: skip
     yield table
     for part in match.parts[:MOST_PARTS]:
-        times = f"{_time(part.difference.a_ns)} -> {_time(part.difference.b_ns)}"
+        times = f"{ns_to_text(part.difference.a_ns)} -> {ns_to_text(part.difference.b_ns)}"
         why = "" if part.reconfigured else ", although nothing was reconfigured there"
         yield f"{part.stage.replace('_', ' ')} at rank {part.node}: {times}{why}"
     if len(match.parts) > MOST_PARTS:
         yield f"and {len(match.parts) - MOST_PARTS} more (--json has them)"
-
-
-def _time(nanoseconds: float) -> str:
-    return units.time_to_text(nanoseconds * 1e-9)
 
 
 def _document(found: Comparison) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """`thalweg explain`: why a plan was chosen, and what limits it."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -165,8 +166,9 @@ def _why_unchanged(folder: Path, summary: Mapping[str, Any], is_asked: bool) -> 
     unnoticed = f"no change of the network was noticed{' in such calls' if is_asked else ''}"
     words = _launch_command(folder)
     # Open MPI has name and value in one word, or many of them with semicolons; MPICH in two.
-    settings = [setting for word in words for setting in word.split(";")]
-    if changes.of(summary) or any(each.split("=")[0] == "THALWEG_ADAPT" for each in settings):
+    settings = {setting for word in words for setting in word.split(";")}
+    adapts = "THALWEG_ADAPT=1" in settings or ("THALWEG_ADAPT", "1") in pairwise(words)
+    if changes.of(summary) or adapts:
         return unnoticed
     if words:
         return "plans follow the network only with --adapt on"

@@ -1,11 +1,11 @@
 """`thalweg place`: which rank of a program should run on which host."""
 
 import contextlib
-import dataclasses
 import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -25,6 +25,7 @@ from thalweg import (
     units,
 )
 from thalweg import hosts as host_lists
+from thalweg.binding import Core
 from thalweg.errors import UserError
 from thalweg.files import check_output, is_same, write_file
 from thalweg.hosts import Host
@@ -38,6 +39,15 @@ app = typer.Typer(add_completion=False)
 
 _LIBRARY = re.compile(r"(mpich|openmpi)(-[0-9.]+)?")
 """An MPI library whose rules of choice are known (src/planner/native_algorithm.hpp)."""
+
+
+@dataclass(frozen=True)
+class _Written:
+    """The files that a placement was written to, and the command that starts ranks so."""
+
+    file: Path | None = None
+    hosts_file: Path | None = None
+    launch: str | None = None
 
 
 @app.command(name="place")
@@ -127,31 +137,15 @@ def command(
 
     Example: [bold]thalweg place matrix.csv -H a:4,b:4 --network net.json[/bold]
     """
-    read = [program, network, host_lists.file_of(hosts or ""), Path(bind or "")]
     if native and not _LIBRARY.fullmatch(native):
         raise UserError(
             f"--native {short(native)}: must be mpich or openmpi, or a release of one, such as "
             "openmpi-4.1"
         )
-    if write:
-        output = output or Path(f"placement.{write}")
-        beside = launch_files.beside(output)  # where the launcher needs a list of hosts, too
-        for each in read:
-            if each and is_same(beside, each):
-                raise UserError(f"hosts {beside}: would replace the input {each}; name another -o")
-    if output:
-        if output.suffix in (".svg", ".png"):
-            raise UserError(f"{output}: -o writes the host of each rank; --picture draws")
-        check_output(output, f"placement {output}", inputs=read)
-    if drawn:
-        picture.check_name(drawn)
-        check_output(drawn, f"picture {drawn}", inputs=read)
-    found = matrices.read(program, ranks or 0)
-    if ranks is not None and ranks != found.matrix.ranks:
-        raise UserError(
-            f"{program} is of {found.matrix.ranks} ranks, not of {ranks}: leave out -n, or record "
-            f"a run of {ranks} ranks"
-        )
+    file = output or (Path(f"placement.{write}") if write else None)
+    read = [program, network, host_lists.file_of(hosts or ""), Path(bind or "")]
+    _check_outputs(file, write, drawn, read)
+    found = _read(program, ranks)
     if native and not found.calls:
         console.note(f"{program} has no collectives, so that --native has no effect")
     given = None if hosts is None else host_lists.parse(hosts)
@@ -181,36 +175,81 @@ def command(
     if bind is not None:
         alike = write is None or write not in launch_files.EACH_BY_ITSELF
         cores = binding.bind(found.matrix, placed.hosts, bind, alike=alike)
-        placed = dataclasses.replace(placed, cores=cores)
-    launch, hosts_file = None, None
-    listed_as = {host: listed[at].name for at, host in enumerate(host_order)}
-    names = [listed_as[host] for host in placed.found.placement]
-    if write and output:
-        order = launch_files.order(write, listed, names, output.absolute(), placed.cores)
-        order.write()
-        output, hosts_file = order.file, order.hosts_file
-        launch = launch_files.command_line(write, order, len(names))
-        for remark in order.remarks:
-            console.note(remark)
-        if here := launcher.other_on_path(write):
-            console.note(f"{here.path.name} here is {here.name}: use --write {here.form} for it")
-    elif output:
-        write_file(output, f"placement {output}", "".join(f"{name}\n" for name in names))
+        placed = replace(placed, cores=cores)
+    listed_as = dict(zip(host_order, listed, strict=True))
+    names = [listed_as[host].name for host in placed.found.placement]
+    written = _write(file, write, listed, names, placed.cores) if file else _Written()
     if drawn:
         picture.write(drawn, _drawing(placed))
+    _show(placed, written, drawn, json=json)
+    return 0
+
+
+def _check_outputs(
+    file: Path | None, write: str | None, drawn: Path | None, read: Sequence[Path | None]
+) -> None:
+    """Raises UserError for an output that can't be written or would replace what is `read`."""
+    if write and file:
+        beside = launch_files.beside(file)  # where the launcher needs a list of hosts, too
+        for each in read:
+            if each and is_same(beside, each):
+                raise UserError(f"hosts {beside}: would replace the input {each}; name another -o")
+    if file:
+        if file.suffix in (".svg", ".png"):
+            raise UserError(f"{file}: -o writes the host of each rank; --picture draws")
+        check_output(file, f"placement {file}", inputs=read)
+    if drawn:
+        picture.check_name(drawn)
+        check_output(drawn, f"picture {drawn}", inputs=read)
+
+
+def _read(path: Path, ranks: int | None) -> Program:
+    """Reads what the program sends. Raises UserError if it has another number of ranks."""
+    found = matrices.read(path, ranks or 0)
+    if ranks is not None and ranks != found.matrix.ranks:
+        raise UserError(
+            f"{path} is of {found.matrix.ranks} ranks, not of {ranks}: leave out -n, or record "
+            f"a run of {ranks} ranks"
+        )
+    return found
+
+
+def _write(
+    file: Path,
+    form: str | None,
+    listed: Sequence[Host],
+    names: Sequence[str],
+    cores: Sequence[Core],
+) -> _Written:
+    """Writes the host of each rank, by its name in the list: in the launcher's form, with notes on
+    what it takes, or a line each."""
+    if not form:
+        write_file(file, f"placement {file}", "".join(f"{name}\n" for name in names))
+        return _Written(file)
+    order = launch_files.order(form, listed, names, file.absolute(), cores)
+    order.write()
+    launch = launch_files.command_line(form, order, len(names))
+    for remark in order.remarks:
+        console.note(remark)
+    if here := launcher.other_on_path(form):
+        console.note(f"{here.path.name} here is {here.name}: use --write {here.form} for it")
+    return _Written(order.file, order.hosts_file, launch)
+
+
+def _show(placed: Placed, written: _Written, drawn: Path | None, *, json: bool) -> None:
+    """Shows a placement, which files have it, and the command that starts ranks so."""
     if json:
         console.show_json(
             placement.as_json(placed)
-            | {"file": _text(output), "command": launch, "picture": _text(drawn)}
+            | {"file": _text(written.file), "command": written.launch, "picture": _text(drawn)}
         )
-        return 0
+        return
     console.show(*placement.parts(placed))
-    for written in (output, hosts_file, drawn):
-        if written:
-            console.show(f"written to {written}")
-    if launch:
-        console.show_line(f"start with: {launch}")
-    return 0
+    for each in (written.file, written.hosts_file, drawn):
+        if each:
+            console.show(f"written to {each}")
+    if written.launch:
+        console.show_line(f"start with: {written.launch}")
 
 
 def _drawing(placed: Placed) -> str:

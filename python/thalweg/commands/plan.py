@@ -338,9 +338,9 @@ def _draw(table: Table) -> Drawing:
                 entry.kind.name,
                 "unknown" if _of_unknown_sizes(entry) else units.size_to_text(entry.min_size),
                 _describe(entry),
-                _time(times.plan_ns),
-                _time(times.bound_ns),
-                f"{_time(times.native_ns)} ± {entry.native_percent} %",
+                units.ns_to_text(times.plan_ns or None),
+                units.ns_to_text(times.bound_ns or None),
+                f"{units.ns_to_text(times.native_ns or None)} ± {entry.native_percent} %",
                 entry.native_algorithm,
             )
     return drawing
@@ -349,10 +349,6 @@ def _draw(table: Table) -> Drawing:
 def _of_unknown_sizes(entry: Entry) -> bool:
     """Whether the row is for blocks whose sizes only their two ends know."""
     return entry.min_size == 0 and entry.kind is not Kind.barrier
-
-
-def _time(nanoseconds: int) -> str:
-    return units.time_to_text(nanoseconds / 1e9) if nanoseconds else "-"
 
 
 def _describe(entry: Entry) -> str:

@@ -9,14 +9,13 @@ import contextlib
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from thalweg import console, run_summary
+from thalweg import console, follow_up, run_summary, switches
 from thalweg.caution import Caution, check_threshold
 from thalweg.errors import UserError
 from thalweg.files import make_output_folder, temporary_folder, write_error
@@ -44,13 +43,13 @@ from thalweg.options import (
     Record,
     StartMeasured,
     Trace,
+    Variables,
     VerifyNetwork,
 )
-from thalweg.preparation import Preparation, Request, prepare
+from thalweg.preparation import Preparation, Request, for_ranks, prepare
 from thalweg.signals import PassedOn
 
 if TYPE_CHECKING:
-    from thalweg.record import Run
     from thalweg.recording import Recording
 
 # Modules that bring numpy with them, or the planner, are imported where something is planned,
@@ -76,13 +75,14 @@ def command(
     trace: Trace = None,
     watch: Live = False,
     race: Race = "on",
-    adapt: Adapt = "off",
+    adapt: Adapt = None,
     keep_network: KeepNetwork = None,
     verify: VerifyNetwork = "auto",
     recalibrate: Recalibrate = "20%",
     start: StartMeasured = "quick",
     launcher: Launcher = None,
     mpi: Mpi = None,
+    variables: Variables = None,
     json: Json = False,
 ) -> int:
     """Run an MPI program with plans for the network between its hosts.
@@ -97,12 +97,13 @@ def command(
         raise UserError("--watch reads the run record: leave out --no-record")
     topology = Path(bind) if bind and bind.endswith(".xml") else None
     read = [hostfile, file_of(hosts or ""), matrix, topology]
-    if adapt == "on" or keep_network:
+    adapts = _adapts(adapt, race)
+    if adapts or keep_network:
         from thalweg import kept_network
 
         kept_network.check_options(
             keep_network,
-            adapts=adapt == "on",
+            adapts=adapts,
             races=race == "on",
             recorded=trace is not None or not no_record,
             network=network,
@@ -124,8 +125,9 @@ def command(
     caution = Caution(verify, check_threshold(recalibrate), start)
     place = not (no_placement or plan)
     request = Request(
-        ranks, hosts, hostfile, launcher, mpi, network, plan, caution, place, matrix, bind
-    )
+        ranks, hosts, hostfile, launcher, mpi, network, plan, caution, place, matrix, bind,
+        variables=for_ranks(variables or ()),
+    )  # fmt: skip
     prepared = prepare(request, program)
     if trace:
         make_output_folder(trace, f"trace folder {trace}", run_summary.FILE)
@@ -144,19 +146,19 @@ def command(
         own_file = _own_summary(folder, others, prepared.placement[0])
         files = [own_file, *(each / run_summary.FILE for each in others)]
         expected = run_summary.Expected(filter(None, files))
-        variables = prepared.environment(
+        own_variables = prepared.environment(
             trace=trace,
             summary=own_file,
             record=recording.folder if recording else None,
             events=events,
             race=race == "on",
-            adapt=adapt == "on",
+            adapt=adapts,
         )
         order = prepared.order(folder / "hosts")
         order.write()
         for remark in order.remarks:
             console.note(remark)
-        words = prepared.launcher.command(prepared.ranks, order, variables, program)
+        words = prepared.launcher.command(prepared.ranks, order, own_variables, program)
         if prepared.plan:
             from thalweg import wisdom
 
@@ -164,16 +166,8 @@ def command(
         with _watching(recording if watch else None):
             status = launch(words, output=sys.stderr if json else None)
         summary = expected.read()
-    came_of_it = None
-    if recording:
-        with _status_stands():
-            recording.finish(words, prepared.launcher.name, status)
-            came_of_it = _follow_up(prepared, recording.folder, bound=bind is not None)
-    if prepared.plan:
-        from thalweg import races
-
-        with _status_stands():
-            races.keep(prepared.plan, summary, prepared.ranks)
+    bound = bind is not None
+    came_of_it = follow_up.keep(prepared, recording, words, status, summary, bound=bound)
     if json:
         console.show_json(
             {"command": words, "status": status, "plan": _text(prepared.plan)}
@@ -182,25 +176,22 @@ def command(
             | {"placement": _as_json(prepared)}
             | {"outcome": came_of_it}
         )
-    elif variables:
-        with _status_stands():
-            console.note(run_summary.line(summary))
-            if came_of_it:
-                console.note(came_of_it)
-            if recording and wanted is None:
-                _say_where(recording.folder)
-    if adapt == "on":
-        with _status_stands():
-            _follow_network(prepared, summary, keep_network)
+    elif own_variables:
+        unnamed = recording.folder if recording and wanted is None else None
+        is_missing = run_summary.is_missing(summary, status, prepared.placement[0])
+        follow_up.tell(summary, came_of_it, unnamed, is_missing=is_missing)
+    if adapts:
+        follow_up.follow_network(prepared, summary, keep_network)
     return status
 
 
-def _say_where(folder: Path) -> None:
-    """Names the folder of a run record, which other commands take, if ranks left it here."""
-    from thalweg.recording import files
-
-    if files(folder):
-        console.note(f"the run record is in {folder}")
+def _adapts(adapt: str | None, race: str) -> bool:
+    """Whether plans follow the network: as the option says, else as the environment does, unless
+    plans don't race."""
+    if adapt:
+        return adapt == "on"
+    races = race == "on" and not switches.is_off("THALWEG_RACE")
+    return races and switches.is_on("THALWEG_ADAPT")
 
 
 def _own_summary(folder: Path, others: Sequence[Path], first_host: str) -> Path | None:
@@ -210,31 +201,6 @@ def _own_summary(folder: Path, others: Sequence[Path], first_host: str) -> Path 
         return Path(named)
     is_needed = not others or is_this_machine(first_host)
     return folder / run_summary.FILE if is_needed else None
-
-
-@contextlib.contextmanager
-def _status_stands() -> Iterator[None]:
-    """Says what failed after the program has ended, whose status is the command's all the same."""
-    try:
-        yield
-    except (UserError, OSError) as error:
-        with contextlib.suppress(OSError):  # Standard error may be a file on a full disk.
-            console.note(str(error))
-
-
-def _follow_network(
-    prepared: Preparation, summary: dict[str, Any] | None, keep: Path | None
-) -> None:
-    """Adds what a run found of the network to the weather of its hosts; keeps the network that
-    plans followed to, if that is wanted, and says if none could."""
-    from thalweg import host_names, kept_network
-
-    planned = prepared.plan is not None
-    names = prepared.known or host_names.own(prepared.placement)
-    if planned:
-        kept_network.learn(prepared.network, summary, names, time.time())
-    if said := kept_network.what_came_of_it(prepared.network, summary, keep, planned=planned):
-        console.note(said)
 
 
 def _check_placement(
@@ -269,42 +235,6 @@ def _as_json(prepared: Preparation) -> dict[str, Any] | None:
     from thalweg import run_placement
 
     return run_placement.as_json(prepared.choice)
-
-
-def _follow_up(prepared: Preparation, folder: Path, *, bound: bool) -> str | None:
-    """Adds a run's record to the weather of its hosts and its time to those of its placement, and
-    says what came of that.
-
-    A note says why if the record can't be read. None if the ranks were in the launcher's order.
-    """
-    if not prepared.plan:
-        return None
-    from thalweg import host_names, knowledge, record, run_placement
-
-    choice = prepared.choice
-    placed = choice is not None and not choice.objection
-    try:
-        run = record.read(folder)
-    except UserError as error:
-        console.note(f"the weather learns nothing from this run: {error}")
-        return str(error) if placed else None
-    knowledge.learn(run, prepared.known or host_names.own(prepared.placement))
-    if run.status == 0 and not run.missing and not run.unfinished and prepared.known:
-        _keep_time(prepared, run, bound=bound)
-    return run_placement.outcome(choice, run) if choice and placed else None
-
-
-def _keep_time(prepared: Preparation, run: "Run", *, bound: bool) -> None:
-    """Keeps what a run took that went well. A note says why if its network can't be read."""
-    from thalweg import inputs, past_placements
-
-    question = past_placements.Question(
-        run.launch["program"], run.ranks, prepared.launcher.form, bound
-    )
-    try:
-        past_placements.keep(question, run, inputs.network(run.folder / "network.json"))
-    except UserError as error:
-        console.note(f"the run's placement isn't remembered: {error}")
 
 
 def _check_events(events: str | None) -> None:

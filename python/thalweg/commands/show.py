@@ -116,7 +116,7 @@ def command(
         picture.write(drawn, picture.svg(found, views[0], grouping.build(found)))
     if json:
         file = {"file": str(drawn)} if drawn else {}
-        console.show_json(network_text.as_json(found, grouping) | file)
+        console.show_json(network_text.as_json(found, grouping, views) | file)
     elif drawn:
         console.show(f"written to {drawn}")
     else:

@@ -17,6 +17,7 @@ from thalweg.hosts import file_of
 from thalweg.options import Hosts, Json, RunFolder, RunNetwork
 from thalweg.printable import plural
 from thalweg.tuning import Advice
+from thalweg.units import time_to_text
 
 app = typer.Typer(add_completion=False)
 
@@ -111,31 +112,33 @@ def _text(found: Sequence[Advice]) -> Iterator[Any]:
 
 def _about(each: Advice) -> Iterator[Any]:
     yield (
-        f"{_name(each)}: {plural(each.calls, 'call')} took {_time(each.observed)} in the middle; "
-        f"such a tree is predicted to take {_time(each.before)}."
+        f"{_name(each)}: {plural(each.calls, 'call')} took {time_to_text(each.observed)} in the "
+        f"middle; such a tree is predicted to take {time_to_text(each.before)}."
     )
     if each.moves:
         table = Table(box=None, pad_edge=False)
         for at, column in enumerate(("move", "before", "after", "faster")):
             table.add_column(column, justify="left" if at == 0 else "right")
         for move in each.moves:
-            table.add_row(
-                move.what, _time(move.before), _time(move.after), _ratio(move.before / move.after)
-            )
+            times = (time_to_text(move.before), time_to_text(move.after))
+            table.add_row(move.what, *times, _ratio(move.before / move.after))
         yield table
     yield _conclusion(each)
 
 
 def _conclusion(each: Advice) -> str:
     others = [
-        f"the plan {each.planned_name} {_time(each.planned)}" if each.planned_name else "",
-        f"native {_time(each.native)}" if each.native < math.inf else "",
+        f"the plan {each.planned_name} {time_to_text(each.planned)}" if each.planned_name else "",
+        f"native {time_to_text(each.native)}" if each.native < math.inf else "",
     ]
     beside = "; ".join(filter(None, others))
     beside = f" ({beside})" if beside else ""
     if each.best == "tree":
         gain = _ratio(each.before / each.after)
-        return f"The tuned tree is predicted to take {_time(each.after)}, {gain} as fast{beside}."
+        return (
+            f"The tuned tree is predicted to take {time_to_text(each.after)}, {gain} as "
+            f"fast{beside}."
+        )
     # Plans are for the network as it is in the file.
     remedy = (
         "probe the network again, so that plans are for what its links take"
@@ -144,13 +147,14 @@ def _conclusion(each: Advice) -> str:
     )
     if each.best == "plan":
         return (
-            f"The plan {each.planned_name} is predicted to be faster, {_time(each.planned)}, than "
-            f"the tuned tree, {_time(each.after)}: {remedy}{beside}."
+            f"The plan {each.planned_name} is predicted to be faster, "
+            f"{time_to_text(each.planned)}, than the tuned tree, {time_to_text(each.after)}: "
+            f"{remedy}{beside}."
         )
     if each.best == "native":
         return (
-            f"The MPI library's own is predicted to be faster, {_time(each.native)}, than the "
-            f"tuned tree, {_time(each.after)}: {remedy}{beside}."
+            f"The MPI library's own is predicted to be faster, {time_to_text(each.native)}, than "
+            f"the tuned tree, {time_to_text(each.after)}: {remedy}{beside}."
         )
     return f"No move gains anything: leave the tree as it is{beside}."
 
@@ -159,10 +163,6 @@ def _name(each: Advice) -> str:
     root = f" from rank {each.root}" if is_rooted(each.kind) else ""
     size = "" if each.kind.name == "barrier" else f" of {units.size_to_text(each.size)}"
     return f"{each.kind.name}{size}{root}"
-
-
-def _time(seconds: float) -> str:
-    return units.time_to_text(seconds)
 
 
 def _ratio(ratio: float) -> str:

@@ -36,8 +36,11 @@ def up(scenario: Scenario, dilation: float | None = None) -> Lab:
     _require_possible(scenario, dilation)
     settings = tcp.settings(scenario.document.get("tcp", {}), scenario.name)
     with ended_by_signals(), _alone():
-        if lab := state.running():
+        lab = state.running()
+        if lab is not None and lab.record:
             raise UserError(f"the lab {lab.name} is running: end it with `thalweg lab down` first")
+        if lab is not None:
+            _end(lab)  # Who was bringing it up was killed: else this process would wait.
         clean()
         with writing(f"lab folder {state.ROOT / scenario.name}", f"make room in {state.ROOT}"):
             folder = _write_folder(scenario, dilation)
@@ -62,23 +65,26 @@ def down() -> bool:
     """Ends the running lab with everything in it; returns whether there was one."""
     with _alone():
         lab = state.running()
-        if lab is None:
-            clean()
-            return False
-    _require_root()
-    process = state.switch_process()
+        if lab is not None:
+            _require_root()
+            _end(lab)
+        clean()
+    return lab is not None
+
+
+def _end(lab: Lab) -> None:
+    """Ends a running lab with everything in it. Raises UserError if it doesn't end."""
     try:
         with Control(lab.folder, timeout=2) as control:
             control.ask("stop")
     except (OSError, UserError):
         pass
-    if not _ended(2) and process is not None:
+    if not _ended(2) and (process := state.switch_process()) is not None:
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
     if not _ended(5):
+        process = state.switch_process()
         raise UserError(f"the lab {lab.name} does not end; kill its switch, process {process}")
-    clean()
-    return True
 
 
 def clean() -> None:
@@ -156,10 +162,11 @@ def _write_folder(scenario: Scenario, dilation: float) -> Path:
 
 
 def _start_switch(folder: Path) -> subprocess.Popen[bytes]:
-    program = paths.binary("thalweg-switch")
-    with (folder / "switch.log").open("wb") as log:
+    program, scenario = paths.binary("thalweg-switch"), folder / "scenario.json"
+    with (folder / "switch.log").open("wb") as log, state.marked_as_running(folder.name) as lock:
         return subprocess.Popen(
-            [program, "--scenario", folder / "scenario.json", "--state", folder],
+            [program, "--scenario", scenario, "--state", folder, "--lock", str(lock)],
+            pass_fds=[lock],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -83,7 +83,7 @@ def three_sites() -> Document:
 def grid(seed: int = 5) -> Document:
     """Eight small clusters in four organisations, joined by the open internet.
 
-    After the testbed of Park et al. (section 5): two clusters of an organisation are a few
+    After the testbed of Park et al. (section 4): two clusters of an organisation are a few
     milliseconds apart; between organisations latencies are high and uneven, and the direct path
     isn't always the shortest. A cluster's uplink carries less than its hosts could send.
     """

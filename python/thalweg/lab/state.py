@@ -3,6 +3,8 @@
 import fcntl
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,8 +61,24 @@ def running() -> Lab | None:
     return None
 
 
+@contextmanager
+def marked_as_running(name: str) -> Iterator[int]:
+    """Lets a lab count as running; yields a descriptor for its switch to inherit.
+
+    It counts as running from now on, until every process that has the descriptor has ended: so
+    there is nothing of a lab, not even a switch that begins, of which nothing is known. Requires
+    that none is running.
+    """
+    with (ROOT / "lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # Who only looks holds it for a moment.
+        lock.truncate(0)
+        lock.write(f"{name} ")  # The switch adds its process.
+        lock.flush()
+        yield lock.fileno()
+
+
 def switch_process() -> int | None:
-    """Returns the process of the running lab's switch."""
+    """Returns the process of the running lab's switch, if it has told."""
     if running() is None:
         return None
     words = (ROOT / "lock").read_text().split()
@@ -73,5 +91,8 @@ def require() -> Lab:
     if lab is None:
         raise UserError("no lab is running: `thalweg lab up two-sites` starts one")
     if not lab.record:
-        raise UserError(f"the lab {lab.name} is still being brought up: try again in a moment")
+        raise UserError(
+            f"the lab {lab.name} is still being brought up: try again in a moment; if its "
+            "`thalweg lab up` was killed, `thalweg lab down` removes it"
+        )
     return lab

@@ -95,9 +95,9 @@ def in_order(ranks: int, most: int = MOST) -> Bins:
     return Bins([str(a) if a == b else f"{a}-{b}" for a, b in zip(*ends, strict=True)], of)
 
 
-def of_hosts(names: Sequence[str], order: Sequence[int]) -> Bins:
+def of_hosts(names: Sequence[str], order: Sequence[int], most: int = MOST) -> Bins:
     """Rows for hosts in an order: a host each, or several."""
-    rows = _even(len(order), MOST)
+    rows = _even(len(order), most)
     of = np.zeros(len(names), np.int64)
     of[list(order)] = rows
     return Bins(_names([names[host] for host in order], rows), of)

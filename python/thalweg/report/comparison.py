@@ -11,9 +11,9 @@ from thalweg.analysis.words import name_of, verdict_on, verdict_on_stage
 from thalweg.printable import plural
 from thalweg.report import elements, record_parts, run_lead, tree_parts
 from thalweg.report.elements import Axis, Block, Layer, Page, Section
+from thalweg.report.event_parts import NS
 from thalweg.timemap_picture import Configuration
 
-NS = 1e-9
 MOST_TIMEMAPS = 3
 
 
@@ -97,8 +97,8 @@ def _change(match: Match) -> str:
     how = f"by {plans[0]} in both" if plans[0] == plans[1] else f"{plans[0]} in A, {plans[1]} in B"
     return (
         f"In B {name_of(match)} is {verdict_on(match.whole)} than in A "
-        f"({_time(match.whole.a_ns)} and {_time(match.whole.b_ns)} from the last entry to the last "
-        f"exit; {how})."
+        f"({units.ns_to_text(match.whole.a_ns)} and {units.ns_to_text(match.whole.b_ns)} from the "
+        f"last entry to the last exit; {how})."
     )
 
 
@@ -247,7 +247,3 @@ def _lateness(side: Side) -> Sequence[Block]:
             [Layer("late", "time", NS * late.late, "sqrt")],
         )
     ]
-
-
-def _time(nanoseconds: float) -> str:
-    return units.time_to_text(NS * nanoseconds)

@@ -15,6 +15,7 @@ from thalweg.report.elements import Axis, Block, Layer
 
 MOST_PATHS = 4
 NS = 1e-9
+"""Seconds of a nanosecond: the analysis has nanoseconds, pages have seconds."""
 
 
 def name_of(row: dict[str, object]) -> str:
@@ -255,7 +256,7 @@ def _outliers(found: Findings) -> Block:
     late = found.outliers.sort("cost", descending=True)
     if late.is_empty():
         return elements.text("No call took much longer than others like it.")
-    note = f"They cost {units.time_to_text(NS * float(late['cost'].sum()))} in all."
+    note = f"They cost {units.ns_to_text(float(late['cost'].sum()))} in all."
     if found.period:
         note += f" They return every {units.time_to_text(found.period.seconds)}."
     first = found.run.calls["enter"].min()

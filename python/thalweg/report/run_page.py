@@ -152,7 +152,7 @@ def _about(run: record.Run | None, findings: Findings | None) -> list[str]:
     if findings is not None:
         error = findings.run.clock_error_ns
         if error:
-            found.append(f"Clocks of hosts agree within {units.time_to_text(error * 1e-9)}.")
+            found.append(f"Clocks of hosts agree within {units.ns_to_text(error)}.")
         if findings.run.left_out:
             found.append(
                 f"{plural(findings.run.left_out, 'call')} of which records are missing are left "

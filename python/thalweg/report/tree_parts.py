@@ -127,7 +127,7 @@ def _edges(run: Run, parents: pl.DataFrame, means: pl.DataFrame) -> list[Edge]:
             if each
         ]
         time = latency.get(child)
-        label = "" if time is None else units.time_to_text(NS * time)
+        label = "" if time is None else units.ns_to_text(time)
         found.append(
             Edge(
                 child,
@@ -235,7 +235,7 @@ def _length(curve: Curve) -> float:
 
 
 def _span(curve: Curve) -> str:
-    return units.time_to_text(NS * _length(curve))
+    return units.ns_to_text(_length(curve))
 
 
 def _longest_stage(curve: Curve) -> str:

@@ -12,14 +12,11 @@ namespace {
 
 /// Returns the ranks by site, in the order given, the site of `first` first.
 std::vector<std::vector<Rank>> by_site(const Problem& problem, const std::vector<Rank>& order) {
-  std::vector<std::size_t> site_of(problem.network.hosts.size(), 0);
-  for (std::size_t site = 0; site < problem.network.sites.size(); ++site)
-    for (const network::HostId host : problem.network.sites[site])
-      site_of[index(host)] = site;
+  const std::vector<std::int32_t> site_of = network::sites_of_hosts(problem.network, 0);
   std::vector<std::vector<Rank>> groups;
-  std::map<std::size_t, std::size_t> seen; // site -> index in groups
+  std::map<std::int32_t, std::size_t> seen; // site -> index in groups
   for (const Rank rank : order) {
-    const std::size_t site = site_of[index(problem.placement[index(rank)])];
+    const std::int32_t site = site_of[index(problem.placement[index(rank)])];
     const auto [at, is_new] = seen.try_emplace(site, groups.size());
     if (is_new) groups.emplace_back();
     groups[at->second].push_back(rank);

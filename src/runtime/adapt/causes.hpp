@@ -2,10 +2,12 @@
 
 #include "network/network.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,8 +38,14 @@ struct Cause {
   };
   [[nodiscard]] Ends ends(const Network& network) const;
 };
+constexpr auto names_of(Cause::What /*what*/) {
+  return std::to_array<std::string_view>({"trunk", "sites", "egress", "ingress", "pair"});
+}
 
 enum class Quantity : std::uint8_t { bandwidth, latency };
+constexpr auto names_of(Quantity /*quantity*/) {
+  return std::to_array<std::string_view>({"bandwidth", "latency"});
+}
 
 /// Returns the network after the change of a quantity of all pairs that the causes cover. With the
 /// bandwidth of a port or a trunk its capacity changes, too, and with that between two sites the

@@ -2,22 +2,14 @@
 
 #include "runtime/adapt/report.hpp"
 #include "runtime/observe/json_text.hpp"
+#include "units/fields.hpp"
 #include "units/index.hpp"
-
-#include <array>
-#include <string_view>
 
 namespace thalweg::runtime {
 namespace {
 
 using observe::quoted;
 using observe::seconds;
-
-std::string_view name_of(Replanning::Outcome outcome) {
-  constexpr std::array<std::string_view, 5> names = {"open", "nothing better", "no memory",
-                                                     "unreadable", "adopted"};
-  return names[static_cast<std::size_t>(outcome)];
-}
 
 std::string shape_of(const RaceKey& key, const SizeRange& sizes) {
   return "\"collective\": " + quoted(to_text(key.kind)) +
@@ -32,9 +24,8 @@ std::string names(const Network& network, const std::vector<HostId>& hosts) {
 }
 
 std::string report(const Network& network, const Cause& cause) {
-  constexpr std::array<std::string_view, 5> whats = {"trunk", "sites", "egress", "ingress", "pair"};
   const Cause::Ends ends = cause.ends(network);
-  return "{\"what\": " + quoted(whats[static_cast<std::size_t>(cause.what)]) +
+  return "{\"what\": " + quoted(units::name_of(cause.what)) +
          ", \"name\": " + quoted(to_text(network, cause)) +
          ", \"from\": " + names(network, ends.from) + ", \"to\": " + names(network, ends.to) +
          ", \"factor\": " + observe::digits(cause.factor, 3) +
@@ -59,12 +50,11 @@ std::string report(const Attempt& attempt, const Network& network, collective::R
          ", \"seconds\": {\"usual\": " + seconds(attempt.usual_ns) +
          ", \"noticed\": " + seconds(attempt.cost_ns) +
          ", \"after\": " + seconds(attempt.after_ns) +
-         "}, \"recovery\": " + (attempt.is_recovery ? "true" : "false") +
-         ", \"improvement\": " + (attempt.is_improvement ? "true" : "false") +
-         ", \"outcome\": " + quoted(attempt.was_worse ? "taken back" : name_of(attempt.outcome)) +
-         ", \"quantity\": " +
-         quoted(attempt.quantity == Quantity::latency ? "latency" : "bandwidth") +
-         ", \"causes\": " +
+         "}, \"recovery\": " + (attempt.is_recovery() ? "true" : "false") +
+         ", \"improvement\": " + (attempt.purpose == Purpose::improvement ? "true" : "false") +
+         ", \"outcome\": " +
+         quoted(attempt.was_worse ? "taken back" : units::name_of(attempt.outcome)) +
+         ", \"quantity\": " + quoted(units::name_of(attempt.quantity)) + ", \"causes\": " +
          observe::list(attempt.causes, [&](const Cause& cause) { return report(network, cause); }) +
          ", \"plans\": " +
          observe::list(attempt.changes, [](const PlanChange& change) { return report(change); }) +

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "runtime/adapt/attempt_state.hpp"
 #include "runtime/adapt/diagnosis.hpp"
-#include "runtime/adapt/replanning.hpp"
 
 #include <cstdint>
 #include <span>
@@ -18,13 +18,16 @@ struct Attempt {
   std::uint64_t adopted = 0;         ///< the communicator's blocking call from which on plans hold
   std::int64_t usual_ns = 0, cost_ns = 0;
   std::int64_t after_ns = 0; ///< with the new plan, at the first look
-  Replanning::Outcome outcome{};
-  bool was_worse = false;      ///< so that the plans before came back
-  bool is_recovery = false;    ///< calls took as long as usual, and messages less
-  bool is_improvement = false; ///< nothing drifted
+  AttemptState::Outcome outcome{};
+  bool was_worse = false; ///< so that the plans before came back
+  Purpose purpose = Purpose::drift;
+  bool found_recovered = false; ///< the network is as it was, whether or not that was looked for
   std::vector<Cause> causes;
   Quantity quantity{};
   std::vector<PlanChange> changes;
+
+  /// Whether a recovery was looked for, or found.
+  [[nodiscard]] bool is_recovery() const { return purpose == Purpose::recovery || found_recovered; }
 };
 
 /// Returns the attempts of a communicator, each as a JSON object: docs/events-file.md describes it.

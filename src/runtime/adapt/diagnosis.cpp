@@ -105,7 +105,7 @@ bool saves_on_both(const Observations& seen, const CalledShape& shape,
   return saved + saved_usually >= least_saved * (of_shape + usual.of_shape);
 }
 
-/// Plans a shape for the changed network.
+/// Plans a shape for the changed network. Throws planner::Cancelled.
 void replan_shape(const Observations& seen, const CalledShape& shape, Replan& result,
                   const std::atomic<bool>& is_cancelled) {
   const planner::Entry* const old = seen.table.find(shape.key.kind, shape.key.root, shape.size);
@@ -113,6 +113,7 @@ void replan_shape(const Observations& seen, const CalledShape& shape, Replan& re
   planner::PlanOptions options;
   options.library = seen.library;
   options.threads = 1; // The program's own have the processors.
+  options.is_cancelled = [&is_cancelled] { return is_cancelled.load(); };
   if (seen.placement.size() > few_ranks) options.effort = planner::Effort::estimate;
   const Timer timer(seen, result.network, shape, is_cancelled);
   const planner::Explanation found = planner::explain(timer.problem(), options);
@@ -156,24 +157,27 @@ void sort(planner::Table& table) {
   });
 }
 
-} // namespace
-
-Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
+/// Explains and plans as replan() does. What it returns counts only if it wasn't cancelled: some of
+/// the simulations may have ended early. Throws planner::Cancelled.
+Replan replan_all(const Observations& seen, const std::atomic<bool>& is_cancelled) {
   Replan result;
-  if (seen.improves) {
+  if (seen.purpose == Purpose::improvement) {
     result.network = seen.network;
     result.table.placement = seen.placement;
     replan_shape(seen, seen.shape, result, is_cancelled);
     return result;
   }
   std::optional<Explanation> found = explain(seen, is_cancelled);
-  if (!found) result.is_too_large = CallRow(seen, is_cancelled).is_too_large();
-  if (!found || is_cancelled) return result;
+  if (is_cancelled) return result;
+  if (!found) {
+    result.is_too_large = CallRow(seen, is_cancelled).is_too_large();
+    return result;
+  }
   result.is_explained = true;
   result.causes = std::move(found->causes);
   result.quantity = found->quantity;
   result.network = std::move(found->network);
-  result.is_recovery = seen.looks_for_recovery;
+  result.is_recovery = seen.purpose == Purpose::recovery;
   if (result.is_recovery) return result;
   result.table.placement = seen.placement;
   result.suits_both = true;
@@ -185,14 +189,22 @@ Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
   keep_one_of_each_class(shapes);
   if (shapes.size() > most_shapes) shapes.resize(most_shapes);
   for (const CalledShape& shape : shapes) {
-    if (is_cancelled) {
-      result.changes.clear();
-      break;
-    }
+    if (is_cancelled) break;
     replan_shape(seen, shape, result, is_cancelled);
   }
   sort(result.table);
   return result;
+}
+
+} // namespace
+
+Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
+  try {
+    Replan found = replan_all(seen, is_cancelled);
+    return is_cancelled ? Replan{} : std::move(found);
+  } catch (const planner::Cancelled&) {
+    return {};
+  }
 }
 
 void put_plan(planner::Table& table, const RaceKey& key, const planner::Entry& wanted) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "planner/table.hpp"
+#include "runtime/adapt/attempt_state.hpp"
 #include "runtime/adapt/causes.hpp"
 #include "runtime/adapt/race.hpp"
 #include "runtime/observe/pair_times.hpp"
@@ -41,10 +42,10 @@ struct Observations {
   std::vector<RowedCall> row; ///< the latest calls, in their order
   /// Before the plans in force, if these were made for a network that had changed.
   std::optional<Network> unimpaired;
-  /// Whether it is only looked if the network is as it was then: calls take as long as before.
-  bool looks_for_recovery = false;
-  /// Whether nothing drifted, and a plan is to be found that suits the latest calls better.
-  bool improves = false;
+  /// Recovery: it is only looked whether the network is as it was then, since calls take as long as
+  /// before. Improvement: nothing drifted, and a plan is to be found that suits the latest calls
+  /// better.
+  Purpose purpose = Purpose::drift;
   /// The messages of that shape since then, by sending and receiving host, and class: size() of
   /// `hosts`, squared, times PairTimes::classes.
   std::vector<observe::PairTimes> since;
@@ -87,7 +88,8 @@ struct Replan {
 /// ranks may be in several calls at a time, is the one with which the latest calls in a row take
 /// least; others are planned by themselves. Deterministic. Takes as long as planning a few
 /// problems, and some hundred simulations.
-/// @param is_cancelled asked between plans, and between simulated calls; then nothing is worth it
+/// @param is_cancelled asked between simulated calls, and by the planner between candidates; then
+/// nothing is found, nor a part of it
 Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled);
 
 /// Replaces the plan of one class of sizes in a table, whose rows stay ordered.

@@ -10,8 +10,8 @@ namespace thalweg::runtime {
 /// How the ranks of a communicator agree at its epochs: by a native nonblocking reduction of 272
 /// bytes on the program's communicator, which all begin in the same call. It is waited for after
 /// a later call of which all ranks are known to have entered it (Arrivals), or else
-/// Races::patience() calls later, at least 8: so no rank waits for another that is less than 8
-/// calls behind (as Negotiation does; hazards B1 and B5), and usually it is complete by then.
+/// Races::patience() calls later, at least 8: so no rank waits for another that is fewer than 8
+/// calls behind (as Negotiation does), and usually it is complete by then.
 class Epochs {
 public:
   /// @param rank of this process in the communicator

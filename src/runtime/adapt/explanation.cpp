@@ -76,7 +76,7 @@ public:
     if (_seen.unimpaired)
       try_network({}, Quantity::bandwidth, *_seen.unimpaired,
                   misfit(*_seen.unimpaired, _row.size(), _best.misfit));
-    if (!_seen.looks_for_recovery) try_candidates();
+    if (_seen.purpose != Purpose::recovery) try_suspects();
     if (_best.misfit > most_misfit) return std::nullopt;
     return std::move(_best);
   }
@@ -139,7 +139,7 @@ private:
     return sum;
   }
   /// A part of the network, and by how much it may have changed.
-  struct Candidate {
+  struct Suspect {
     std::vector<Cause> causes;
     std::vector<double> latency_ns; ///< of a path through each of them, as it usually is
     Quantity quantity{};
@@ -164,31 +164,30 @@ private:
     _best = {std::move(causes), quantity, std::move(network), left};
   }
   /// Tries each part of the network with few calls, and those that explain most with more.
-  void try_candidates() {
+  void try_suspects() {
     _usual_in_few = few_calls < _row.size() ? picture(_seen.network, few_calls) : _usual;
     _unexplained_in_few = difference(_usual_in_few);
-    std::vector<Candidate> all;
+    std::vector<Suspect> all;
     for (const std::vector<Cause>& causes : parts())
-      add_candidates(all, causes);
+      add_suspects(all, causes);
     for (const HostId host : suspected_ports(all))
       for (const What what : {What::egress, What::ingress})
-        add_candidates(all, {{.what = what, .from = host}});
+        add_suspects(all, {{.what = what, .from = host}});
     for (const auto& [from, to] : suspicious_pairs())
-      add_candidates(all, {{.what = What::pair, .from = from, .to = to}});
+      add_suspects(all, {{.what = What::pair, .from = from, .to = to}});
     // What is more likely by itself stays first among the finalists.
-    for (Candidate& candidate : best_of(std::move(all), most_finalists)) {
+    for (Suspect& suspect : best_of(std::move(all), most_finalists)) {
       if (_is_cancelled) return;
       if (few_calls < _row.size()) {
-        candidate.misfit = misfit(network_with(candidate, candidate.factor), _row.size(), no_limit);
-        candidate.tried = {candidate.factor};
+        suspect.misfit = misfit(network_with(suspect, suspect.factor), _row.size(), no_limit);
+        suspect.tried = {suspect.factor};
       }
-      refine(candidate, last_steps, _row.size());
-      Network network = network_with(candidate, candidate.factor);
-      try_network(std::move(candidate.causes), candidate.quantity, std::move(network),
-                  candidate.misfit);
+      refine(suspect, last_steps, _row.size());
+      Network network = network_with(suspect, suspect.factor);
+      try_network(std::move(suspect.causes), suspect.quantity, std::move(network), suspect.misfit);
     }
   }
-  void add_candidates(std::vector<Candidate>& all, const std::vector<Cause>& causes) const {
+  void add_suspects(std::vector<Suspect>& all, const std::vector<Cause>& causes) const {
     std::vector<double> latency_ns;
     for (const Cause& cause : causes) {
       const auto [from, to] = cause.ends(_seen.network).first_pair();
@@ -196,57 +195,55 @@ private:
     }
     for (const Quantity quantity : {Quantity::bandwidth, Quantity::latency}) {
       if (!is_meant(causes.front(), quantity) || _is_cancelled) continue;
-      Candidate& candidate = all.emplace_back(Candidate{causes, latency_ns, quantity});
+      Suspect& suspect = all.emplace_back(Suspect{causes, latency_ns, quantity});
       // A factor of 1 explains nothing, if there is something to explain.
-      if (_unexplained_in_few > 0) candidate.tried = {1};
+      if (_unexplained_in_few > 0) suspect.tried = {1};
       for (const double factor : first_factors)
-        improve(candidate, _is_slower ? factor : 1 / factor, few_calls);
-      refine(candidate, first_steps, few_calls);
+        improve(suspect, _is_slower ? factor : 1 / factor, few_calls);
+      refine(suspect, first_steps, few_calls);
     }
   }
-  void refine(Candidate& candidate, std::span<const double> steps, std::size_t calls) const {
+  void refine(Suspect& suspect, std::span<const double> steps, std::size_t calls) const {
     for (const double step : steps)
-      for (const double factor : {candidate.factor * step, candidate.factor / step})
-        improve(candidate, factor, calls);
+      for (const double factor : {suspect.factor * step, suspect.factor / step})
+        improve(suspect, factor, calls);
   }
-  void improve(Candidate& candidate, double factor, std::size_t calls) const {
-    if (std::ranges::find(candidate.tried, factor) != candidate.tried.end()) return;
-    candidate.tried.push_back(factor);
-    const double left = misfit(network_with(candidate, factor), calls, candidate.misfit);
-    if (left >= candidate.misfit) return;
-    candidate.misfit = left;
-    candidate.factor = factor;
+  void improve(Suspect& suspect, double factor, std::size_t calls) const {
+    if (std::ranges::find(suspect.tried, factor) != suspect.tried.end()) return;
+    suspect.tried.push_back(factor);
+    const double left = misfit(network_with(suspect, factor), calls, suspect.misfit);
+    if (left >= suspect.misfit) return;
+    suspect.misfit = left;
+    suspect.factor = factor;
   }
   /// Returns the `most` that explain most, in their order.
-  [[nodiscard]] static std::vector<Candidate> best_of(std::vector<Candidate> all,
-                                                      std::size_t most) {
+  [[nodiscard]] static std::vector<Suspect> best_of(std::vector<Suspect> all, std::size_t most) {
     std::vector<std::size_t> order(all.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&](std::size_t at) { return all[at].misfit; });
     order.resize(std::min(most, order.size()));
     std::ranges::sort(order);
-    std::vector<Candidate> best;
+    std::vector<Suspect> best;
     for (const std::size_t at : order)
       best.push_back(std::move(all[at]));
     return best;
   }
   /// Returns the hosts whose ports, both together, explain most.
-  [[nodiscard]] static std::vector<HostId> suspected_ports(std::vector<Candidate> all) {
-    std::erase_if(all, [](const Candidate& candidate) {
-      return candidate.causes.front().what != What::egress;
-    });
+  [[nodiscard]] static std::vector<HostId> suspected_ports(std::vector<Suspect> all) {
+    std::erase_if(
+        all, [](const Suspect& suspect) { return suspect.causes.front().what != What::egress; });
     std::vector<HostId> hosts;
-    for (const Candidate& port : best_of(std::move(all), most_ports))
+    for (const Suspect& port : best_of(std::move(all), most_ports))
       hosts.push_back(port.causes.front().from);
     return hosts;
   }
   /// Returns the network after a change by a factor, which the causes then have.
-  Network network_with(Candidate& candidate, double factor) const {
-    for (std::size_t i = 0; i < candidate.causes.size(); ++i) {
-      candidate.causes[i].factor = factor;
-      candidate.causes[i].excess_ns = candidate.latency_ns[i] * (factor - 1);
+  Network network_with(Suspect& suspect, double factor) const {
+    for (std::size_t i = 0; i < suspect.causes.size(); ++i) {
+      suspect.causes[i].factor = factor;
+      suspect.causes[i].excess_ns = suspect.latency_ns[i] * (factor - 1);
     }
-    return changed(_seen.network, candidate.causes, candidate.quantity);
+    return changed(_seen.network, suspect.causes, suspect.quantity);
   }
   /// What trunks and the ports of hosts have is bandwidth; the latency between sites is theirs.
   [[nodiscard]] bool is_meant(const Cause& cause, Quantity quantity) const {

@@ -11,7 +11,7 @@
 namespace thalweg::runtime {
 namespace {
 
-using Outcome = Replanning::Outcome;
+using Outcome = AttemptState::Outcome;
 
 std::string too_large_text(std::size_t ranks) {
   return "it isn't looked for what changed in the network: a call of " + std::to_string(ranks) +
@@ -21,7 +21,7 @@ std::string too_large_text(std::size_t ranks) {
 
 } // namespace
 
-Leader::Leader(const Replanning& state, const Network& network, std::string library,
+Leader::Leader(const AttemptState& state, const Network& network, std::string library,
                network::Placement placement)
     : _state(state), _plan_network(network), _library(std::move(library)),
       _placement(std::move(placement)) {
@@ -43,8 +43,7 @@ void Leader::begin_attempt(const Races& races, std::size_t race) {
   attempt.epoch = races.epochs();
   attempt.usual_ns = of.watch().usual_ns();
   attempt.cost_ns = of.watch().cost_ns();
-  attempt.is_recovery = _state.looks_for_recovery();
-  attempt.is_improvement = _state.improves();
+  attempt.purpose = _state.purpose();
 }
 
 /// Forgets the oldest attempt that changed no plans, since the network is what all others together
@@ -87,7 +86,8 @@ std::string Leader::end_attempt() {
                  "they are";
   }
   const bool is_too_large = outcome == Outcome::nothing_better && _thread->is_too_large();
-  if (outcome == Outcome::nothing_better && (attempt.is_recovery || !_state.is_confirmed())) {
+  if (outcome == Outcome::nothing_better &&
+      (attempt.purpose == Purpose::recovery || !_state.is_confirmed())) {
     _attempts.pop_back(); // as was to be expected
     return is_too_large ? too_large_text(_placement.size()) : "";
   }
@@ -101,9 +101,9 @@ std::string Leader::end_attempt() {
 
 /// Takes what the thread found out, if it is ready: moved, since there may be no memory.
 void Leader::take_findings(Attempt& attempt) {
-  if (_thread == nullptr || _thread->answer() == Replanning::busy) return;
+  if (_thread == nullptr || _thread->answer() == AttemptState::busy) return;
   Replan found = _thread->take_result();
-  attempt.is_recovery = attempt.is_recovery || (found.is_explained && found.causes.empty());
+  attempt.found_recovered = found.is_explained && found.causes.empty();
   attempt.causes = std::move(found.causes);
   attempt.quantity = found.quantity;
   attempt.changes = std::move(found.changes);
@@ -118,8 +118,8 @@ void Leader::adopt() {
 void Leader::go_back() {
   std::swap(_changed, _before);
   // Plans that were worse weren't made for what the network had become.
-  const bool were_worse = !_state.looks_for_recovery();
-  if (were_worse && !_attempts.back().is_recovery) _before.reset();
+  const bool were_worse = _state.purpose() != Purpose::recovery;
+  if (were_worse && !_attempts.back().is_recovery()) _before.reset();
   note_change();
 }
 
@@ -148,8 +148,7 @@ std::shared_ptr<Observations> Leader::observed(const Races& races, const Chooser
   seen->usual_ns = attempt.usual_ns;
   seen->cost_ns = attempt.cost_ns;
   if (_changed) seen->unimpaired = _before ? *_before : _plan_network;
-  seen->looks_for_recovery = _state.looks_for_recovery();
-  seen->improves = _state.improves();
+  seen->purpose = _state.purpose();
   for (std::size_t race = 0; race < observer.races(); ++race) {
     CalledShape shape = observer.shape(races, race);
     if (race == _state.race())

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "runtime/adapt/attempt_state.hpp"
 #include "runtime/adapt/call_observer.hpp"
 #include "runtime/adapt/change_report.hpp"
 #include "runtime/adapt/planning_thread.hpp"
 #include "runtime/adapt/races.hpp"
-#include "runtime/adapt/replanning.hpp"
 #include "runtime/choose/chooser.hpp"
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace thalweg::runtime {
 
-/// What only the leader of a communicator, its rank 0, does for Replanning: it knows the network as
+/// What only the leader of a communicator, its rank 0, does in an attempt: it knows the network as
 /// it has become, plans for it in a thread of its own, and keeps what came of each attempt. It
 /// exchanges no messages.
 class Leader {
@@ -25,7 +25,7 @@ public:
   static constexpr std::size_t most_attempts = 64, most_changes = 1024;
 
   /// @param state of the ranks, and @param network in force, which both must outlive it
-  Leader(const Replanning& state, const Network& network, std::string library,
+  Leader(const AttemptState& state, const Network& network, std::string library,
          network::Placement placement);
 
   /// Allocates what is needed later. Throws std::bad_alloc.
@@ -52,9 +52,9 @@ public:
   void observe(const Races& races, const Chooser& chooser, const CallObserver& observer);
   /// Begins to plan for what observe() and sums() have.
   void start_planning();
-  /// Returns what Replanning::record() has for the leader.
+  /// Returns what AttemptState::record() has for the leader.
   [[nodiscard]] std::int64_t answer() const {
-    return _thread != nullptr ? _thread->answer() : Replanning::nothing;
+    return _thread != nullptr ? _thread->answer() : AttemptState::nothing;
   }
   /// Whether the new plans are better on the mean of the network before and now, if the answer is
   /// their number.
@@ -65,7 +65,11 @@ public:
   }
   /// Returns the new plans, a table's bytes. Requires that the answer is their number.
   [[nodiscard]] const std::string& bytes() const { return _thread->bytes(); }
-  /// Waits for the thread. Nothing may be planned any more.
+  /// Lets what is being planned end soon, without new plans.
+  void cancel() {
+    if (_thread != nullptr) _thread->cancel();
+  }
+  /// Does the same, and waits for the thread. Nothing may be planned any more.
   void end() { _thread.reset(); }
 
   [[nodiscard]] std::span<const Attempt> attempts() const { return _attempts; }
@@ -79,7 +83,7 @@ private:
   void take_findings(Attempt& attempt);
   void note_change();
 
-  const Replanning& _state;
+  const AttemptState& _state;
   const Network& _plan_network;
   /// As the network is known to be, was before, and will be with the next plans.
   std::optional<Network> _changed, _before, _next;

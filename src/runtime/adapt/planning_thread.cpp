@@ -27,13 +27,13 @@ void PlanningThread::start(std::shared_ptr<const Observations> seen) {
   _result = {};
   _has_failed = seen == nullptr;
   if (_has_failed) return;
-  _answer = Replanning::busy;
+  _answer = AttemptState::busy;
   try {
     const NoSignals none;
     _thread = std::thread([this, seen = std::move(seen)] { run(*seen); });
   } catch (const std::exception&) {
     _has_failed = true;
-    _answer = Replanning::nothing;
+    _answer = AttemptState::nothing;
   }
 }
 
@@ -44,7 +44,7 @@ void PlanningThread::run(const Observations& seen) {
   cpu_set_t all;
   std::memset(&all, 0xff, sizeof all);
   sched_setaffinity(0, sizeof all, &all);
-  std::int64_t answer = Replanning::nothing;
+  std::int64_t answer = AttemptState::nothing;
   try {
     _result = replan(seen, _is_cancelled);
     if (_result.is_worth_it() && !_is_cancelled) {
@@ -56,14 +56,15 @@ void PlanningThread::run(const Observations& seen) {
     _has_failed = true;
     _result.changes.clear();
   }
-  if (seen.improves) _improving_ns += taken_ns(); // of this thread, which did nothing else
+  // The time is of this thread, which did nothing else.
+  if (seen.purpose == Purpose::improvement) _improving_ns += taken_ns();
   _answer = answer;
 }
 
 void PlanningThread::stop() {
   _is_cancelled = true;
   if (_thread.joinable()) _thread.join();
-  _answer = Replanning::nothing;
+  _answer = AttemptState::nothing;
 }
 
 std::int64_t PlanningThread::answer() const { return _answer; }

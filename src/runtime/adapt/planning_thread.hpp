@@ -1,7 +1,7 @@
 #pragma once
 
+#include "runtime/adapt/attempt_state.hpp"
 #include "runtime/adapt/diagnosis.hpp"
-#include "runtime/adapt/replanning.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -22,7 +22,7 @@ public:
   /// Begins. Without memory or a thread nothing is worth it. Requires that nothing goes on.
   /// @param seen null: there was no memory for it
   void start(std::shared_ptr<const Observations> seen);
-  /// Returns the bytes of a table, or what Replanning::record() has for the leader otherwise.
+  /// Returns the bytes of a table, or what AttemptState::record() has for the leader otherwise.
   [[nodiscard]] std::int64_t answer() const;
   /// Hands out what was found. Requires that the answer isn't `busy`.
   [[nodiscard]] Replan take_result() { return std::exchange(_result, {}); }
@@ -37,14 +37,14 @@ public:
   [[nodiscard]] std::int64_t improving_ns() const { return _improving_ns; }
   /// Lets nothing be worth it, soon.
   void cancel() { _is_cancelled = true; }
-  /// Cancels, and waits until the plan that is being made is ready.
+  /// Cancels, and waits for the candidate or the simulated call at hand.
   void stop();
 
 private:
   void run(const Observations& seen);
 
   std::thread _thread;
-  std::atomic<std::int64_t> _answer{Replanning::nothing};
+  std::atomic<std::int64_t> _answer{AttemptState::nothing};
   std::atomic<bool> _is_cancelled{false};
   std::atomic<std::int64_t> _improving_ns{0};
   Replan _result;

@@ -1,5 +1,7 @@
 #include "runtime/adapt/race.hpp"
 
+#include "units/hash.hpp"
+
 #include <algorithm>
 #include <limits>
 
@@ -344,8 +346,8 @@ std::uint64_t Race::calls_to_afford(std::int64_t loss_ns) const {
 }
 
 std::uint64_t Race::hash() const {
-  std::uint64_t result = 0xcbf29ce484222325; // 64-bit FNV-1a, by number
-  const auto add = [&](std::uint64_t value) { result = (result ^ value) * 0x100000001b3; };
+  Fnv1a result;
+  const auto add = [&](std::uint64_t value) { result.add_number(value); };
   add(static_cast<std::uint64_t>(_key.kind));
   add(static_cast<std::uint64_t>(_key.root));
   add(static_cast<std::uint64_t>(_key.band));
@@ -356,7 +358,7 @@ std::uint64_t Race::hash() const {
     add(value);
   add(_uses_clocks ? 1 : 0);
   add(static_cast<std::uint64_t>(_needed_looks));
-  return result;
+  return result.value();
 }
 
 } // namespace thalweg::runtime

@@ -86,13 +86,13 @@ struct RaceFacts {
 /// when the incumbent has twice been seen to take 25 % longer than it took when it won, or 20 %
 /// less; twice as many times after a race for that reason that changed nothing.
 ///
-/// What a call costs (hazard B5 of the design: not the longest of the ranks' own times, in which
-/// late arrivals prevail): on aligned clocks, the time from the last entry that matters, or from
-/// the last exit of the call before, to the last exit. Where clocks aren't good enough, and calls
-/// follow each other at once on all ranks, it is the mean time from exit to exit over a turn, on
-/// the rank for which that is the longest: the others don't leave it behind for long. Elsewhere, if
-/// no rank leaves before all have entered, it is the mean over a turn's calls on the rank for which
-/// it is the shortest: which rank waits least may differ from call to call.
+/// What a call costs (late arrivals aren't its cost, but prevail in the longest of the ranks' own
+/// times): on aligned clocks, the time from the last entry that matters, or from the last exit of
+/// the call before, to the last exit. Where clocks aren't good enough, and calls follow each other
+/// at once on all ranks, it is the mean time from exit to exit over a turn, on the rank for which
+/// that is the longest: the others don't leave it behind for long. Elsewhere, if no rank leaves
+/// before all have entered, it is the mean over a turn's calls on the rank for which it is the
+/// shortest: which rank waits least may differ from call to call.
 class Race {
 public:
   static constexpr std::size_t most_shares = 12;

@@ -1,5 +1,7 @@
 #include "runtime/adapt/races.hpp"
 
+#include "units/hash.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -187,10 +189,10 @@ std::size_t Races::suspicious() const {
 }
 
 std::int64_t Races::hash() const {
-  std::uint64_t result = at().hash();
+  Fnv1a result(at().hash());
   for (const std::uint64_t value : {_calls, std::uint64_t{_at}, _epochs, _patience})
-    result = (result ^ value) * 0x100000001b3;
-  return static_cast<std::int64_t>(result >> 2);
+    result.add_number(value);
+  return static_cast<std::int64_t>(result.value() >> 2);
 }
 
 EpochRecord Races::record(std::int64_t elapsed_ns, std::int64_t cost_ns, const RaceFacts& facts,

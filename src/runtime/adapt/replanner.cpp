@@ -13,8 +13,8 @@ namespace thalweg::runtime {
 namespace {
 
 using observe::PairTimes;
-using Stage = Replanning::Stage;
-using Act = Replanning::Act;
+using Stage = AttemptState::Stage;
+using Act = AttemptState::Act;
 
 /// The first calls of a shape or of another plan, in which connections are made, don't count.
 constexpr std::uint64_t first_calls = 4;
@@ -25,7 +25,7 @@ constexpr std::uint64_t most_epochs_without_calls = 8;
 /// made: a table, which has some ten plans that count, is taken to need ten times as much (wisdom).
 constexpr std::int64_t improvement_ns_per_rank = 10'000'000;
 /// While plans are made for what is known to last, looks at races tell nothing new.
-constexpr std::int64_t planning_pause_ns = Replanning::least_rest_ns;
+constexpr std::int64_t planning_pause_ns = AttemptState::least_rest_ns;
 
 /// Whether no other race of the same class of sizes, which have one plan, was met before.
 bool is_first_of_class(const Races& races, std::size_t at) {
@@ -79,7 +79,7 @@ void Replanner::act(Act act, MPI_Comm comm, Races& races, Chooser& chooser) {
     return swap_tables(chooser);
   case Act::collect:
     if (_leader != nullptr) _leader->observe(races, chooser, _observer);
-    if (_state.looks_for_recovery()) swap_tables(chooser);
+    if (_state.purpose() == Purpose::recovery) swap_tables(chooser);
     return begin_collection(comm);
   case Act::plan:
     if (_leader == nullptr) return;
@@ -221,14 +221,14 @@ observe::PairTimesLog* Replanner::log(const Races& races, const Race& race, unit
   const auto at = static_cast<std::size_t>(&race - races.all().data());
   _observer.note_size(at, size);
   // The first half of a trial's calls still depends on the calls with the plans before.
-  const bool begins_trial = _state.tries() && 2 * _observer.calls() <= Replanning::trial_calls;
+  const bool begins_trial = _state.tries() && 2 * _observer.calls() <= AttemptState::trial_calls;
   if (begins_trial || race.calls() < first_calls || _state.calls() < _changed_at + first_calls)
     return nullptr;
   return _observer.log(at);
 }
 
 void Replanner::begin_agreement(MPI_Comm comm, const Chooser& chooser) {
-  const std::int64_t answer = _leader != nullptr ? _leader->answer() : Replanning::nothing;
+  const std::int64_t answer = _leader != nullptr ? _leader->answer() : AttemptState::nothing;
   const bool suits_both = _leader != nullptr && _leader->suits_both();
   // After the answer: with a plan comes what it took.
   const std::int64_t improving_ns = _leader != nullptr ? _leader->improving_ns() : 0;
@@ -262,7 +262,7 @@ bool Replanner::prepare(const Chooser& chooser) {
 void Replanner::make_room() {
   _sums.resize(PairTimes::fields * _observer.sums_of_pairs());
   if (_leader != nullptr) _leader->make_room(_sums.size());
-  _bytes.reserve(static_cast<std::size_t>(Replanning::room));
+  _bytes.reserve(static_cast<std::size_t>(AttemptState::room));
 }
 
 void Replanner::read_table(const Chooser& chooser) {
@@ -310,7 +310,7 @@ void Replanner::adopt(Races& races, Chooser& chooser) {
 void Replanner::go_back(Races& races, Chooser& chooser) {
   swap_tables(chooser);
   if (_leader != nullptr) _leader->go_back();
-  restart(races, chooser, _state.looks_for_recovery());
+  restart(races, chooser, _state.purpose() == Purpose::recovery);
 }
 
 /// Begins to observe anew, since other plans hold. After an improvement the network is as it was,
@@ -323,7 +323,7 @@ void Replanner::restart(Races& races, const Chooser& chooser, bool compares) {
   _calls_before = races.all()[_state.race()].calls();
   _changed_at = _state.calls();
   _observer.forget_messages();
-  if (!_state.improves()) return races.restart(compares);
+  if (_state.purpose() != Purpose::improvement) return races.restart(compares);
   races.restart(compares, [&](const RaceKey& key) {
     return !has_same_plan(_old_table.get(), chooser.table().get(), key);
   });
@@ -332,6 +332,7 @@ void Replanner::restart(Races& races, const Chooser& chooser, bool compares) {
 void Replanner::end() {
   const bool was_open = is_open();
   _state.close();
+  if (_leader != nullptr) _leader->cancel(); // The thread ends while messages are waited for.
   if (was_open) wait_for(_request);
   if (_leader != nullptr) _leader->end();
 }

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "runtime/adapt/attempt_state.hpp"
 #include "runtime/adapt/call_observer.hpp"
 #include "runtime/adapt/leader.hpp"
 #include "runtime/adapt/races.hpp"
-#include "runtime/adapt/replanning.hpp"
 #include "runtime/choose/chooser.hpp"
 #include "runtime/mpi/native.hpp"
 
@@ -14,8 +14,8 @@
 
 namespace thalweg::runtime {
 
-/// Lets the plans of a communicator follow the network: does for Replanning what needs messages and
-/// memory, with what CallObserver observes and, on rank 0, with the Leader.
+/// Lets the plans of a communicator follow the network: does what AttemptState decides, which needs
+/// messages and memory, with what CallObserver observes and, on rank 0, with the Leader.
 class Replanner {
 public:
   /// The most hosts with ranks, and the most hosts of a network.
@@ -60,7 +60,8 @@ public:
   /// Returns what counts the messages of the next call, which is planned; null: nothing does.
   /// @param race of the call, @param size its size
   observe::PairTimesLog* log(const Races& races, const Race& race, units::Size size);
-  /// Waits for what is open, and for the thread. No call may follow.
+  /// Waits for what is open, and for the thread, which is cancelled. No rank waits for what another
+  /// one plans. No call may follow.
   void end();
 
   /// Returns the attempts so far, but for one that isn't confirmed yet; none if this isn't the
@@ -76,7 +77,7 @@ public:
   }
 
 private:
-  void act(Replanning::Act act, MPI_Comm comm, Races& races, Chooser& chooser);
+  void act(AttemptState::Act act, MPI_Comm comm, Races& races, Chooser& chooser);
   std::string finish();
   void begin_agreement(MPI_Comm comm, const Chooser& chooser);
   void begin_collection(MPI_Comm comm);
@@ -95,7 +96,7 @@ private:
   void look_without_drift(const Races& races, std::size_t at);
   void begin_attempt(const Races& races, std::size_t race);
 
-  Replanning _state;
+  AttemptState _state;
   const Network& _plan_network;
   CallObserver _observer;
   std::unique_ptr<Leader> _leader; ///< null on other ranks

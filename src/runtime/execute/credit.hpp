@@ -65,8 +65,6 @@ public:
   }
   /// Whether a message that will be acknowledged hasn't been.
   [[nodiscard]] bool awaits_acknowledgement() const { return !_batches.empty(); }
-  /// Returns the number of messages that aren't known to be matched.
-  [[nodiscard]] std::int64_t outstanding() const { return _messages; }
 
 private:
   CreditLimit _limit;

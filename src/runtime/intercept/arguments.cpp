@@ -294,14 +294,8 @@ Arguments examine_neighbors(const Side& send, Rank sends, const Side& receive, R
 
 namespace {
 
-MPI_Count size_of(MPI_Datatype type) {
-  MPI_Count size = 0;
-  native.Type_size_x(type, &size);
-  return size;
-}
-
-/// Whether a side with one count has data. The type of an empty one may be null.
-bool has_bytes(const Side& side) { return side.count > 0 && size_of(side.type) > 0; }
+/// Whether a side with one count has data.
+bool has_bytes(const Side& side) { return bytes_of(side.count, side.type) > 0; }
 
 } // namespace
 
@@ -310,14 +304,13 @@ bool waits_for_all(const Call& call) {
   if (!collective::synchronizes(call.kind)) return false;
   if (call.kind == Kind::alltoall && call.is_uneven()) return false;
   if (!call.is_uneven()) return has_bytes(call.receive);
-  if (size_of(call.receive.type) == 0) return false;
   int inter = 0, ranks = 0;
   native.Comm_test_inter(call.comm, &inter); // where the counts are those of the other group
   native.Comm_size(call.comm, &ranks);
   if (inter != 0) return false;
   for (Rank i = 0; i < ranks; ++i)
     if (call.receive.counts[i] == 0) return false;
-  return true;
+  return bytes_of(1, call.receive.type) > 0;
 }
 
 bool has_data(const Call& call, Rank rank) {

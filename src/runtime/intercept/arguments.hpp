@@ -74,12 +74,15 @@ inline std::optional<std::int64_t> plain_size(const Side& side) {
 }
 
 /// Returns the bytes of a block, as Arguments::size, if that takes little to know and the call
-/// isn't empty; without any other look at the arguments.
+/// isn't empty; 0 for a barrier. Without any other look at the arguments.
 inline std::optional<std::int64_t> plain_size(const Call& call) {
   using collective::Kind;
+  if (call.kind == Kind::barrier) return 0;
   if (call.is_uneven()) return std::nullopt;
   const bool only_receives = call.kind == Kind::bcast || call.kind == Kind::scatter;
-  return only_receives ? plain_size(call.receive) : plain_size(call.send);
+  const Side& own = only_receives ? call.receive : call.send;
+  const Side& other = only_receives ? call.send : call.receive;
+  return plain_size(own.buffer == MPI_IN_PLACE ? other : own);
 }
 
 /// Whether no rank can have left the collective, executed natively, before all have entered it.

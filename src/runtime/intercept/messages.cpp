@@ -1,6 +1,7 @@
 #include "runtime/intercept/messages.hpp"
 
 #include "runtime/intercept/request_map.hpp"
+#include "runtime/mpi/datatype.hpp"
 #include "runtime/setup/runtime.hpp"
 
 #include <exception>
@@ -27,9 +28,7 @@ std::optional<Sent> describe(const Message& message, Runtime& runtime) {
   if (message.to < 0) return std::nullopt;
   const int to = runtime.record->destinations.world_rank(message.comm, message.to);
   if (to < 0) return std::nullopt;
-  MPI_Count size = 0;
-  native.Type_size_x(message.type, &size);
-  return Sent{to, static_cast<std::uint64_t>(size * message.count)};
+  return Sent{to, static_cast<std::uint64_t>(bytes_of(message.count, message.type))};
 }
 
 /// Calls `body`; without memory, messages are not counted.

@@ -33,17 +33,11 @@ int destinations(MPI_Comm comm) {
   return count;
 }
 
-std::int64_t bytes(std::int64_t count, MPI_Datatype type) {
-  MPI_Count size = 0;
-  if (count > 0) native.Type_size_x(type, &size); // else the type may be none
-  return count * size;
-}
-
 /// Returns the bytes of the i-th block that the rank sends.
 std::int64_t sent_bytes(const NeighborhoodCall& call, int i) {
   const Side& send = call.send;
-  return bytes(send.counts.is_given() ? send.counts[i] : send.count,
-               send.types != nullptr ? send.types[i] : send.type);
+  return bytes_of(send.counts.is_given() ? send.counts[i] : send.count,
+                  send.types != nullptr ? send.types[i] : send.type);
 }
 
 /// Returns the bytes of the block that the rank sends, or the mean of its blocks, rounded up.

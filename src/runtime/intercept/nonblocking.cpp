@@ -1,6 +1,6 @@
 #include "runtime/intercept/nonblocking.hpp"
 
-#include "runtime/intercept/operation.hpp"
+#include "runtime/intercept/helper_call.hpp"
 
 #include <atomic>
 

@@ -1,5 +1,6 @@
 #include "runtime/intercept/one_sided.hpp"
 
+#include "runtime/mpi/datatype.hpp"
 #include "runtime/setup/runtime.hpp"
 
 #include <exception>
@@ -12,9 +13,7 @@ void count_access(const Access& access) {
   try {
     const int target = it->record->windows.world_rank(access.window, access.target);
     if (target < 0) return;
-    MPI_Count size = 0;
-    native.Type_size_x(access.type, &size);
-    const auto bytes = static_cast<std::uint64_t>(size * access.count);
+    const auto bytes = static_cast<std::uint64_t>(bytes_of(access.count, access.type));
     if (access.writes) it->record->one_sided.count_write(target, bytes);
     if (access.reads) it->record->one_sided.count_read(target, bytes);
   } catch (const std::exception&) { // without memory, accesses are not counted

@@ -1,6 +1,6 @@
 #include "runtime/intercept/persistent.hpp"
 
-#include "runtime/intercept/operation.hpp"
+#include "runtime/intercept/helper_call.hpp"
 #include "runtime/intercept/request_map.hpp"
 
 namespace thalweg::runtime {

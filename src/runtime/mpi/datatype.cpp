@@ -150,6 +150,12 @@ const TypeInfo& inspect(MPI_Datatype type) {
   return last.info;
 }
 
+std::int64_t bytes_of(MPI_Count count, MPI_Datatype type) {
+  MPI_Count size = 0;
+  if (count > 0) native.Type_size_x(type, &size);
+  return count * size;
+}
+
 int pack(const void* buffer, MPI_Count count, MPI_Datatype type, const TypeInfo& info,
          std::byte* packed, const ToSelf& to_self) {
   const auto* from = static_cast<const std::byte*>(buffer);

@@ -4,6 +4,7 @@
 #include "runtime/mpi/unit_shape.hpp"
 
 #include <cstddef>
+#include <cstdint>
 
 namespace thalweg::runtime {
 
@@ -18,6 +19,10 @@ struct TypeInfo {
 /// Requires a valid datatype. Local; a few calls of the MPI library, unless it is predefined and
 /// the same as in the thread's last call. The result is valid until the thread's next call.
 const TypeInfo& inspect(MPI_Datatype type);
+
+/// Returns the bytes of data in `count` elements. The type is looked at only if there are any: else
+/// it may be MPI_DATATYPE_NULL, and MPICH aborts the program that asks for its size.
+std::int64_t bytes_of(MPI_Count count, MPI_Datatype type);
 
 /// How a rank sends messages to itself: no other thread does so meanwhile on this communicator with
 /// this tag.

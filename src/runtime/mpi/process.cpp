@@ -1,5 +1,7 @@
 #include "runtime/mpi/process.hpp"
 
+#include "units/hash.hpp"
+
 #include <algorithm>
 #include <array>
 #include <climits>
@@ -31,14 +33,6 @@ std::string real_path(const std::string& path) {
   return realpath(path.c_str(), buffer.data()) != nullptr ? buffer.data() : path;
 }
 
-/// 64-bit FNV-1a.
-std::uint64_t hash(const unsigned char* data, std::size_t size) {
-  std::uint64_t result = 0xcbf29ce484222325;
-  for (std::size_t i = 0; i < size; ++i)
-    result = (result ^ data[i]) * 0x100000001b3;
-  return result;
-}
-
 std::span<const ElfW(Phdr)> own_segments() {
   const auto* const base = reinterpret_cast<const char*>(&__ehdr_start);
   return {reinterpret_cast<const ElfW(Phdr)*>(base + __ehdr_start.e_phoff), __ehdr_start.e_phnum};
@@ -53,8 +47,11 @@ std::uint64_t build_id_in(const char* at, std::size_t size) {
     ElfW(Nhdr) note;
     std::memcpy(&note, at, sizeof note);
     const char* const content = at + sizeof note + aligned(note.n_namesz);
-    if (note.n_type == NT_GNU_BUILD_ID)
-      return hash(reinterpret_cast<const unsigned char*>(content), note.n_descsz);
+    if (note.n_type == NT_GNU_BUILD_ID) {
+      Fnv1a hash;
+      hash.add_bytes({reinterpret_cast<const std::byte*>(content), note.n_descsz});
+      return hash.value();
+    }
     at = content + aligned(note.n_descsz);
   }
   return 0;

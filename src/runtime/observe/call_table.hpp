@@ -2,6 +2,7 @@
 
 #include "runtime/observe/counters.hpp"
 #include "runtime/observe/record_file.hpp"
+#include "units/hash.hpp"
 
 #include <array>
 #include <cstddef>
@@ -68,10 +69,10 @@ static_assert(sizeof(CommunicatorEntry) == 32);
 /// Returns a number other than 0 that communicators with the same members have in common.
 template <class Ranks>
 std::uint64_t members_hash(const Ranks& world_ranks) {
-  std::uint64_t result = 0xcbf29ce484222325; // 64-bit FNV-1a, by number
+  Fnv1a hash;
   for (const auto rank : world_ranks)
-    result = (result ^ static_cast<std::uint64_t>(rank)) * 0x100000001b3;
-  return result != 0 ? result : 1;
+    hash.add_number(static_cast<std::uint64_t>(rank));
+  return hash.value() != 0 ? hash.value() : 1;
 }
 
 /// Counts the collective calls of this process by their keys. Thread-safe; costs some nanoseconds.

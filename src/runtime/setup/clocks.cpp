@@ -15,6 +15,10 @@ using observe::monotonic_ns;
 
 constexpr int questions_together = 3, questions_alone = 6;
 constexpr std::int64_t long_ns = 3'000'000; ///< for the answers to questions that travel together
+/// Hosts that ask at the same time: the answers of more would wait for each other.
+constexpr std::size_t hosts_together = 64;
+/// Error of a host's clock from which on its path is so long that more hosts may ask at once.
+constexpr std::int64_t far_ns = 1'000'000;
 
 /// What a rank tells rank 0: that it wants to know the time, or, at last, what it made of the
 /// answers.
@@ -37,21 +41,27 @@ int receive(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Com
   return status.MPI_SOURCE;
 }
 
-/// Begins to tell other ranks that rank 0 answers: asked before, it would seem to be far away.
-/// Nobody is waited for yet, since the first message between two ranks may need a connection.
-std::vector<MPI_Request> invite(const std::vector<int>& askers, MPI_Comm comm, int tag) {
+/// Begins to tell the next ranks, at most `count`, that rank 0 answers: asked before, it would seem
+/// to be far away. Nobody is waited for yet, since the first message between two ranks may need a
+/// connection.
+/// @param invitations one for each of the first askers, who are invited already
+void invite(std::size_t count, const std::vector<int>& askers,
+            std::vector<MPI_Request>& invitations, MPI_Comm comm, int tag) {
   static constexpr std::int64_t ready = 1;
-  std::vector<MPI_Request> invitations(askers.size(), native.request_null);
-  for (std::size_t i = 0; i < askers.size(); ++i)
-    native.Isend(&ready, 1, native.int64, askers[i], tag, comm, &invitations[i]);
-  return invitations;
+  for (; count > 0 && invitations.size() < askers.size(); --count) {
+    const int asker = askers[invitations.size()];
+    invitations.push_back(native.request_null);
+    native.Isend(&ready, 1, native.int64, asker, tag, comm, &invitations.back());
+  }
 }
 
-/// Answers until all askers have told what they made of it. Returns it by their hosts.
+/// Answers until all askers have told what they made of it. Returns it by their hosts. Whoever has
+/// told it lets at least one other ask, so that all do, each once.
 std::vector<ClockReading> answer(const std::vector<int>& askers,
                                  const std::vector<std::int32_t>& hosts, MPI_Comm comm, int tag) {
   std::vector<ClockReading> readings(askers.size() + 1);
-  std::vector<MPI_Request> invitations = invite(askers, comm, tag);
+  std::vector<MPI_Request> invitations;
+  invite(hosts_together, askers, invitations, comm, tag);
   for (std::size_t left = askers.size(); left > 0;) {
     Word word;
     const int from = receive(&word, sizeof word, native.byte, MPI_ANY_SOURCE, tag, comm);
@@ -62,6 +72,8 @@ std::vector<ClockReading> answer(const std::vector<int>& askers,
     }
     readings[index(hosts[index(from)])] = word.reading;
     --left;
+    // On long paths the askers would take long one after the other: twice as many in each turn.
+    invite(word.reading.error_ns < far_ns ? 1 : 2, askers, invitations, comm, tag);
   }
   for (MPI_Request& invitation : invitations)
     await(invitation, MPI_STATUS_IGNORE);

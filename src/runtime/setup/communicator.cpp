@@ -63,10 +63,13 @@ namespace {
 /// The most reports of a kind on communicators that are gone.
 constexpr std::size_t most_ended_reports = 256;
 
-/// Returns the world ranks of a communicator's members; empty if one isn't in COMM_WORLD.
-std::vector<int> members_of(MPI_Comm comm) {
-  std::vector<int> ranks = world_ranks_of(comm);
-  if (std::ranges::find(ranks, MPI_UNDEFINED) != ranks.end()) ranks.clear();
+/// Returns the world ranks of a communicator's members, but of no intercommunicator's; empty if one
+/// isn't in COMM_WORLD. In recorded runs calls and messages share what was found.
+std::vector<int> members_of(MPI_Comm comm, const Runtime& runtime) {
+  std::vector<int> ranks =
+      runtime.record ? runtime.record->destinations.world_ranks(comm) : world_ranks_of(comm);
+  const auto is_outside = [&](int rank) { return rank < 0 || rank >= runtime.world_size; };
+  if (std::ranges::any_of(ranks, is_outside)) ranks.clear();
   return ranks;
 }
 
@@ -133,7 +136,7 @@ void Communicator::end() {
 }
 
 void Communicator::describe(MPI_Comm comm, const Runtime& runtime) {
-  world_ranks = noted ? *std::exchange(noted, std::nullopt) : members_of(comm);
+  world_ranks = members_of(comm, runtime);
   const auto host = [&](int world_rank) { return runtime.hosts[index(world_rank)]; };
   if (world_ranks.empty())
     reason = Reason::not_in_world;
@@ -158,7 +161,7 @@ void Communicator::enable(network::Placement placement, std::shared_ptr<const pl
 
 void Communicator::note(MPI_Comm comm, const Runtime& runtime) {
   if (!runtime.settings.observes()) return;
-  std::vector<int> ranks = world_ranks.empty() ? members_of(comm) : world_ranks;
+  const std::vector<int> ranks = world_ranks.empty() ? members_of(comm, runtime) : world_ranks;
   if (ranks.empty()) return;
   members = observe::members_hash(ranks);
   if (!runtime.record) return;
@@ -168,7 +171,6 @@ void Communicator::note(MPI_Comm comm, const Runtime& runtime) {
   entry.ranks = size;
   entry.leader = ranks.front();
   runtime.record->calls.add(entry);
-  if (negotiation != nullptr && world_ranks.empty()) noted = std::move(ranks);
 }
 
 void Communicator::enable_at_once(MPI_Comm comm, Runtime& runtime) {

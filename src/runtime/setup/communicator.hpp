@@ -45,9 +45,6 @@ struct Communicator {
   std::shared_ptr<Accounts> accounts;
   std::shared_ptr<Stream> stream; ///< of nonblocking operations; null: they are native
 
-  /// Its ranks in COMM_WORLD as note() found them, until describe() takes them.
-  std::optional<std::vector<int>> noted;
-
   [[nodiscard]] int leader() const { return world_ranks.empty() ? -1 : world_ranks.front(); }
   /// Whether it is known that all its calls are native, and its calls have the usual arguments.
   [[nodiscard]] bool passes() const {

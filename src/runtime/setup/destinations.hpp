@@ -7,8 +7,8 @@
 namespace thalweg::runtime {
 
 /// The ranks in COMM_WORLD of those to whom a communicator's messages go: of its remote group, if
-/// it is an intercommunicator; and which of them are this rank's neighbours. They are found at the
-/// first message on a communicator, and forgotten when MPI frees it. Thread-safe.
+/// it is an intercommunicator; and which of them are this rank's neighbours. They are found when
+/// somebody first asks about a communicator, and forgotten when MPI frees it. Thread-safe.
 class Destinations {
 public:
   /// @param outside stands for processes that aren't in COMM_WORLD
@@ -18,6 +18,9 @@ public:
   [[nodiscard]] int world_rank(MPI_Comm comm, int destination) {
     return ranks(comm).world_rank(destination);
   }
+  /// Returns the ranks in COMM_WORLD of all destinations. As world_rank(); the first time that a
+  /// communicator is asked about it costs what world_ranks_of() does.
+  [[nodiscard]] const std::vector<int>& world_ranks(MPI_Comm comm) { return ranks(comm).all; }
   /// Returns the ranks in COMM_WORLD of the neighbours to which this rank sends in collectives of
   /// neighbourhoods, in MPI's order; -1: it isn't there. As world_rank().
   [[nodiscard]] const std::vector<int>& neighbors(MPI_Comm comm) { return ranks(comm).neighbors; }

@@ -96,7 +96,7 @@ Neighborhoods::Neighborhoods(MPI_Comm comm, Communicator& communicator, Runtime&
     : _comm(comm), _communicator(communicator), _runtime(runtime),
       _neighbors(Neighbors::of(comm, communicator.rank)), _force_version(runtime.force_version),
       _request(native.request_null) {
-  for (Kind& each : _kinds)
+  for (PlanState& each : _states)
     each.due = calls_per_round * std::bit_width(static_cast<std::uint32_t>(communicator.size));
 }
 
@@ -107,14 +107,14 @@ const std::optional<planner::Pace>& Neighborhoods::forced(Neighborhood neighborh
 void Neighborhoods::before_call() {
   if (_force_version != _runtime.force_version) {
     _force_version = _runtime.force_version;
-    for (Kind& each : _kinds)
+    for (PlanState& each : _states)
       each.plan.reset();
   }
   if (is_open() && _calls >= _since + calls_of_patience) go_on();
 }
 
 bool Neighborhoods::begins(Neighborhood neighborhood) const {
-  const Kind& its = kind(neighborhood);
+  const PlanState& its = state(neighborhood);
   if (_stage != Stage::watching || its.plan) return false;
   // In programs with several threads messages need the communicator's own tag.
   if (_runtime.multiple_threads && _communicator.tag < 0) return false;
@@ -125,21 +125,21 @@ bool Neighborhoods::begins(Neighborhood neighborhood) const {
 void Neighborhoods::after_call(Neighborhood neighborhood, const Sizes* sizes) {
   const bool begin = begins(neighborhood);
   ++_calls;
-  ++kind(neighborhood).calls;
+  ++state(neighborhood).calls;
   if (begin && sizes != nullptr) count(*sizes);
 }
 
 const NeighborhoodPlan* Neighborhoods::plan(Neighborhood neighborhood) const {
   const auto& pace = forced(neighborhood);
   if (pace && pace->pacing == planner::Pacing::native) return nullptr;
-  const Kind& its = kind(neighborhood);
+  const PlanState& its = state(neighborhood);
   return its.plan ? &*its.plan : nullptr;
 }
 
 Reason Neighborhoods::reason(Neighborhood neighborhood) const {
   const auto& pace = forced(neighborhood);
   if (pace && pace->pacing == planner::Pacing::native) return Reason::plan_native;
-  return kind(neighborhood).reason;
+  return state(neighborhood).reason;
 }
 
 void Neighborhoods::end() {
@@ -192,14 +192,14 @@ void Neighborhoods::go_on() {
 
 /// Leaves everything native for good.
 void Neighborhoods::give_up(Reason reason) {
-  for (Kind& each : _kinds)
+  for (PlanState& each : _states)
     if (!each.plan) each.reason = reason;
   _stage = Stage::done;
 }
 
 /// Lets the ranks agree again when there have been twice as many calls.
 void Neighborhoods::wait_longer(Reason reason) {
-  Kind& its = kind(_agreed);
+  PlanState& its = state(_agreed);
   its.reason = reason;
   its.due = 2 * its.calls;
   _stage = Stage::watching;
@@ -281,7 +281,7 @@ void Neighborhoods::finish() {
   else if (_agreed_verdict[chosen] < std::ssize(planner::paces))
     pace = planner::paces[index(_agreed_verdict[chosen])];
   if (pace.pacing == planner::Pacing::native) return wait_longer(Reason::plan_native);
-  auto& plan = kind(_agreed).plan;
+  auto& plan = state(_agreed).plan;
   plan.emplace(NeighborhoodPlan{prepare(pace), prepare({}), _own[degree] / 2, _bytes, {}});
   if (_agreed_verdict[chosen] != never)
     plan->prediction = {.plan_ns = _agreed_verdict[plan_ns],

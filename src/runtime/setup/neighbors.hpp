@@ -94,18 +94,19 @@ private:
   /// planner::paces, or `later`.
   enum Verdict : std::uint8_t { consistent, chosen, native_ns, plan_ns };
   static constexpr std::int64_t later = -1;
-  struct Kind {
+  /// How far one of the collectives has come to its plan.
+  struct PlanState {
     std::int64_t calls = 0, due = 0;
     std::optional<NeighborhoodPlan> plan;
     Reason reason = Reason::not_set_up;
   };
 
   [[nodiscard]] bool is_open() const { return _stage != Stage::watching && _stage != Stage::done; }
-  [[nodiscard]] Kind& kind(collective::Neighborhood neighborhood) {
-    return _kinds[static_cast<std::size_t>(neighborhood)];
+  [[nodiscard]] PlanState& state(collective::Neighborhood neighborhood) {
+    return _states[static_cast<std::size_t>(neighborhood)];
   }
-  [[nodiscard]] const Kind& kind(collective::Neighborhood neighborhood) const {
-    return _kinds[static_cast<std::size_t>(neighborhood)];
+  [[nodiscard]] const PlanState& state(collective::Neighborhood neighborhood) const {
+    return _states[static_cast<std::size_t>(neighborhood)];
   }
   [[nodiscard]] const std::optional<planner::Pace>&
   forced(collective::Neighborhood neighborhood) const;
@@ -125,7 +126,7 @@ private:
   Runtime& _runtime;
   Neighbors _neighbors;
   network::Placement _placement;
-  std::array<Kind, collective::neighborhood_count> _kinds;
+  std::array<PlanState, collective::neighborhood_count> _states;
   Stage _stage = Stage::watching;
   std::int64_t _calls = 0, _since = 0; ///< of all kinds; when the open operation began
   std::uint64_t _force_version;

@@ -1,11 +1,11 @@
 #include "adapting/programs.hpp"
 
-#include <algorithm>
 #include <doctest/doctest.h>
 
 using namespace thalweg;
 using namespace thalweg::test;
 using runtime::Cause;
+using runtime::Purpose;
 using runtime::Quantity;
 using What = Cause::What;
 
@@ -23,8 +23,8 @@ TEST_CASE("on a calm network nothing is noticed, and nothing is lost") {
       story.noise = 0.2;
       const Run follows = run(story, Mode::follows, plans);
       CHECK(follows.alike);
-      alarms += static_cast<std::size_t>(
-          std::ranges::count(follows.attempts, false, &runtime::Attempt::is_improvement));
+      for (const runtime::Attempt& attempt : follows.attempts)
+        if (attempt.purpose != Purpose::improvement) ++alarms;
       if (seed > 10) continue;
       following += follows.seconds();
       racing += run(story, Mode::races, plans).seconds();
@@ -43,8 +43,8 @@ TEST_CASE("broadcasts in a row get a plan with which one begins before the last 
   CHECK(follows.alike);
   REQUIRE_FALSE(follows.attempts.empty());
   const runtime::Attempt& first = follows.attempts.front();
-  CHECK(first.is_improvement);
-  CHECK(first.outcome == runtime::Replanning::Outcome::adopted);
+  CHECK(first.purpose == Purpose::improvement);
+  CHECK(first.outcome == runtime::AttemptState::Outcome::adopted);
   CHECK_FALSE(first.was_worse);
   CHECK(follows.seconds() < 0.9 * run(story, Mode::stays, plans).seconds());
 }
@@ -58,7 +58,7 @@ TEST_CASE("a broadcast that follows a gather gets no plan for broadcasts in a ro
     const Run follows = run(story, Mode::follows, plans);
     CHECK(follows.alike);
     for (const runtime::Attempt& attempt : follows.attempts) {
-      CHECK(attempt.is_improvement);
+      CHECK(attempt.purpose == Purpose::improvement);
       CHECK_FALSE(attempt.was_worse);
       for (const runtime::PlanChange& change : attempt.changes)
         CHECK(change.after != "pipelined-chain");
@@ -80,6 +80,6 @@ TEST_CASE("a leader without memory for planning leaves the plans, and says so on
   CHECK(follows.alike);
   CHECK(follows.adopted.empty());
   REQUIRE(follows.attempts.size() >= 2);
-  CHECK(follows.attempts.front().outcome == runtime::Replanning::Outcome::no_memory);
+  CHECK(follows.attempts.front().outcome == runtime::AttemptState::Outcome::no_memory);
   CHECK(follows.said.size() == 1);
 }

@@ -50,11 +50,13 @@ bool same(const Cause& one, const Cause& other) {
 /// Whether a run's first attempt that wasn't an improvement found a fault, and how large it is, and
 /// led to other plans if there are better ones for it.
 void check_cause(const Run& run, const Fault& fault, std::size_t since) {
-  const auto found = std::ranges::find(run.attempts, false, &runtime::Attempt::is_improvement);
+  const auto found = std::ranges::find_if(run.attempts, [](const runtime::Attempt& each) {
+    return each.purpose != runtime::Purpose::improvement;
+  });
   REQUIRE(found != run.attempts.end());
   const runtime::Attempt& first = *found;
-  CHECK(first.outcome == (fault.spares_plans ? runtime::Replanning::Outcome::nothing_better
-                                             : runtime::Replanning::Outcome::adopted));
+  CHECK(first.outcome == (fault.spares_plans ? runtime::AttemptState::Outcome::nothing_better
+                                             : runtime::AttemptState::Outcome::adopted));
   CHECK(first.quantity == fault.quantity);
   CHECK_FALSE(first.was_worse);
   REQUIRE_FALSE(first.causes.empty());
@@ -146,7 +148,7 @@ TEST_CASE("a change is followed although the calls of an earlier one don't come 
     const Run follows = run(story, Mode::follows, plans);
     CHECK(follows.alike);
     const auto found = std::ranges::find_if(follows.attempts, [&](const runtime::Attempt& each) {
-      return !each.is_improvement && each.adopted > 4 * part;
+      return each.purpose != runtime::Purpose::improvement && each.adopted > 4 * part;
     });
     REQUIRE(found != follows.attempts.end());
     CHECK(found->key.kind == Kind::bcast);

@@ -143,7 +143,7 @@ void PlanningThread::start(std::shared_ptr<const Observations> seen) {
 void PlanningThread::run(const Observations& seen) {
   _bytes.clear();
   _result = replan(seen, _is_cancelled);
-  _answer = Replanning::nothing;
+  _answer = AttemptState::nothing;
   if (!_result.is_worth_it()) return;
   const auto made = planner::to_bytes(_result.table);
   _bytes.assign(reinterpret_cast<const char*>(made.data()), made.size());
@@ -153,9 +153,9 @@ void PlanningThread::run(const Observations& seen) {
 std::int64_t PlanningThread::answer() const {
   const auto found = test::ready_ns.find(this);
   const bool is_busy = found != test::ready_ns.end() && observe::monotonic_ns() < found->second;
-  return is_busy ? Replanning::busy : _answer.load();
+  return is_busy ? AttemptState::busy : _answer.load();
 }
 
-void PlanningThread::stop() { _answer = Replanning::nothing; }
+void PlanningThread::stop() { _answer = AttemptState::nothing; }
 
 } // namespace thalweg::runtime

@@ -205,8 +205,30 @@ TEST_CASE("trunks between hosts are those that have them at their ends") {
           if (std::ranges::count(network.trunks[trunk].from, a) > 0 &&
               std::ranges::count(network.trunks[trunk].to, b) > 0)
             expected.push_back(static_cast<std::int32_t>(trunk));
-        REQUIRE(sets.between(a, b) == expected);
+        REQUIRE(std::ranges::equal(sets.between(a, b), expected));
       }
+  }
+}
+
+TEST_CASE("classes of hosts that no trunk joins take no memory") {
+  // 32,768 classes: a set for each pair of them would be a billion sets.
+  const HostId trunks = 16384;
+  Network network = even_network(4 * trunks, Time(1), Rate(1));
+  for (HostId trunk = 0; trunk < trunks; ++trunk) {
+    const HostId host = 4 * trunk;
+    network.trunks.push_back(
+        {"trunk" + std::to_string(trunk), {host, host + 1}, {host + 2, host + 3}, Rate(1)});
+  }
+  validate(network);
+  const TrunkSets sets(network);
+  for (HostId trunk = 0; trunk < trunks; ++trunk) {
+    const HostId host = 4 * trunk;
+    const auto found = sets.between(host + 1, host + 2);
+    REQUIRE(found.size() == 1);
+    CHECK(found.front() == trunk);
+    CHECK(sets.between(host + 2, host + 1).empty());
+    CHECK(sets.between(host, host + 1).empty());
+    CHECK(sets.between(host, (host + 6) % network.size()).empty());
   }
 }
 

@@ -27,6 +27,15 @@ TEST_CASE("hosts are found by name") {
   CHECK(network.size() == 4);
 }
 
+TEST_CASE("each host has a site, where sites are known") {
+  Network network = even_network(4, Time(0.001), Rate(1e6));
+  network.sites = {{2}, {0, 3}, {1}};
+  CHECK(sites_of_hosts(network, -1) == std::vector<std::int32_t>{1, 2, 0, 1});
+  network.sites.clear();
+  CHECK(sites_of_hosts(network, -1) == std::vector<std::int32_t>{-1, -1, -1, -1});
+  CHECK(sites_of_hosts(network, 0) == std::vector<std::int32_t>{0, 0, 0, 0});
+}
+
 TEST_CASE("a transfer takes the latency and the bytes over the bandwidth") {
   Network network = full_network();
   network.latency.set(0, 2, Time(0.25));

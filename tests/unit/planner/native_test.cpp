@@ -301,22 +301,6 @@ TEST_CASE("with several ranks per host MPICH goes by hosts") {
       "hosts");
 }
 
-TEST_CASE("Open MPI's allreduce of many ranks is its reduce and its bcast") {
-  const Network net = network::even_network(128, Time(1e-4), Rate(125e6));
-  const auto allreduce = [&](Size size) {
-    return algorithms::make_problem({.kind = Kind::allreduce, .ranks = 128, .size = size}, net,
-                                    one_each(128), "openmpi");
-  };
-  const std::string text = to_text(native_algorithms(allreduce(20'000), "openmpi-4.1").front());
-  CHECK(text.starts_with("openmpi-4.1: reduce by "));
-  CHECK(text.ends_with(", bcast by flat"));
-  // The root sends 20 KB to each of the others: far more than a binomial tree takes.
-  PlanOptions options = openmpi();
-  options.library = "openmpi-4.1";
-  CHECK(predict(allreduce(20'000), options).time > Time(127 * 20e3 / 125e6));
-  CHECK(native_choice(allreduce(20'000), "openmpi-4.1").algorithm == "binomial");
-}
-
 TEST_CASE("a table's rows know native's time, and begin where native and plan cross") {
   Network net = two_sites(2);
   const PlanOptions options = openmpi();

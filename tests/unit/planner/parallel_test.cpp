@@ -68,6 +68,22 @@ TEST_CASE("plans and tables don't depend on the number of threads") {
   }
 }
 
+TEST_CASE("cancelled, planning by several threads makes no plan") {
+  const Network net = with_slow_native(two_sites(4));
+  const Problem allreduce = problem(net, Kind::allreduce, 300'000);
+  std::atomic<int> asked = 0;
+  PlanOptions options = openmpi();
+  options.threads = 4;
+  for (const int most : {1, 5, 20}) {
+    options.is_cancelled = [&] { return ++asked >= most; };
+    asked = 0;
+    CHECK_THROWS_AS(explain(allreduce, options), Cancelled);
+    asked = 0;
+    CHECK_THROWS_AS(make_table(net, one_each(net.size()), collective::kinds, options, 100'000),
+                    Cancelled);
+  }
+}
+
 TEST_CASE("an end of the comparison near the bound costs at most what it may") {
   for (std::uint32_t seed = 0; seed < test::share_of(12U, 4); ++seed) {
     const Network net = algorithms::testing::random_network(4 + static_cast<HostId>(seed), seed);

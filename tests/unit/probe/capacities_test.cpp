@@ -18,13 +18,14 @@ constexpr Rate rate{12.5e6};
 class LateProber : public SimulatedProber {
 public:
   using SimulatedProber::SimulatedProber;
-  std::vector<Flow> transfer(std::span<const Burst> bursts, const std::string& what) override {
-    std::vector<Flow> flows = SimulatedProber::transfer(bursts, what);
-    if (bursts.size() < 2 || bursts[0].from != late || bursts[1].from != late) return flows;
+  std::vector<FlowArrivals> transfer(std::span<const Burst> bursts,
+                                     const std::string& what) override {
+    std::vector<FlowArrivals> received = SimulatedProber::transfer(bursts, what);
+    if (bursts.size() < 2 || bursts[0].from != late || bursts[1].from != late) return received;
     ++crowds;
-    for (Nanoseconds& arrival : flows[1].arrivals)
+    for (Nanoseconds& arrival : received[1].arrivals)
       arrival += 1'000'000'000'000;
-    return flows;
+    return received;
   }
   HostId late = 0;
   int crowds = 0;
@@ -35,11 +36,12 @@ public:
 class ColdProber final : public SimulatedProber {
 public:
   using SimulatedProber::SimulatedProber;
-  std::vector<Flow> transfer(std::span<const Burst> bursts, const std::string& what) override {
-    std::vector<Flow> flows = SimulatedProber::transfer(bursts, what);
-    if (bursts.size() < 2 || bursts[0].limit > started) return flows;
+  std::vector<FlowArrivals> transfer(std::span<const Burst> bursts,
+                                     const std::string& what) override {
+    std::vector<FlowArrivals> received = SimulatedProber::transfer(bursts, what);
+    if (bursts.size() < 2 || bursts[0].limit > started) return received;
     ++cold;
-    for (Flow& flow : flows) {
+    for (FlowArrivals& flow : received) {
       flow.arrivals.clear();
       for (double sent = 1;; ++sent) {
         const auto time =
@@ -48,7 +50,7 @@ public:
         flow.arrivals.push_back(time);
       }
     }
-    return flows;
+    return received;
   }
   static constexpr Nanoseconds round_trip = 100'000'000, started = 8 * round_trip;
   int cold = 0;
@@ -92,7 +94,7 @@ TEST_CASE("a crowd on which TCP is still starting is run again, or isn't known")
     CAPTURE(budget);
     ColdProber prober(net, Time(budget), 1e-3, 1);
     const Crowds crowds(prober, latencies, bandwidths, 65536, "measuring capacities");
-    const Crowded found = crowds.run(std::vector<Arrow>{{0, 1}, {2, 3}});
+    const Crowded found = crowds.run(std::vector<Flow>{{0, 1}, {2, 3}});
     CHECK(prober.cold == 1);
     if (budget > 1)
       CHECK(found.together.value() == Approx(2 * rate.value()).epsilon(0.05));

@@ -35,7 +35,7 @@ TEST_CASE("every directed pair is handed out once, never two on a host or out of
       for (const auto& site : sites)
         hosts += static_cast<HostId>(site.size());
       FlowQueue queue(sites);
-      std::vector<Arrow> running;
+      std::vector<Flow> running;
       std::set<std::pair<HostId, HostId>> seen;
       for (;;) {
         for (auto flow : queue.start()) {
@@ -44,14 +44,14 @@ TEST_CASE("every directed pair is handed out once, never two on a host or out of
         }
         if (running.empty()) break;
         std::set<HostId> busy;
-        std::set<std::pair<std::size_t, std::size_t>> lanes;
+        std::set<std::pair<std::size_t, std::size_t>> pairs;
         std::set<std::size_t> leaves, enters;
         for (auto [from, to] : running) {
           CHECK(from != to);
           CHECK(busy.insert(from).second);
           CHECK(busy.insert(to).second);
           const auto s = site_of(sites, from), t = site_of(sites, to);
-          CHECK(lanes.emplace(s, t).second);
+          CHECK(pairs.emplace(s, t).second);
           if (s == t) continue;
           CHECK(leaves.insert(s).second);
           CHECK(enters.insert(t).second);
@@ -114,7 +114,7 @@ TEST_CASE("a limit holds flows of two sites back until it is raised; one put bac
   FlowQueue queue({{0, 1, 2}});
   queue.limit(0, 0, 2);
   CHECK(queue.waiting() == 2);
-  std::vector<Arrow> seen;
+  std::vector<Flow> seen;
   const auto drain = [&] {
     for (auto flows = queue.start(); !flows.empty(); flows = queue.start())
       for (auto flow : flows)
@@ -165,17 +165,17 @@ TEST_CASE("without measured flows at either end the median stands in; without an
 TEST_CASE("flows that are postponed come after the others of their sites") {
   const Sites sites{{0, 1, 2, 3}, {4, 5}};
   FlowQueue queue(sites);
-  const std::vector<Arrow> later{{0, 1}, {2, 3}, {4, 5}};
+  const std::vector<Flow> later{{0, 1}, {2, 3}, {4, 5}};
   queue.postpone(later);
-  std::vector<Arrow> order;
+  std::vector<Flow> order;
   for (auto started = queue.start(); !started.empty(); started = queue.start())
-    for (const Arrow flow : started) {
+    for (const Flow flow : started) {
       order.push_back(flow);
       queue.finish(flow);
     }
   CHECK(order.size() == 6 * 5);
-  const auto place = [&](Arrow flow) { return std::ranges::find(order, flow) - order.begin(); };
-  for (const Arrow flow : order)
+  const auto place = [&](Flow flow) { return std::ranges::find(order, flow) - order.begin(); };
+  for (const Flow flow : order)
     if (flow.from < 4 && flow.to < 4 && std::ranges::find(later, flow) == later.end())
       CHECK(place(flow) < std::min(place(later[0]), place(later[1])));
   CHECK(place({5, 4}) < place({4, 5}));

@@ -44,7 +44,7 @@ TEST_CASE("what isn't understood is named") {
 
 TEST_CASE("pairs are two different ranks each, of a network") {
   const auto pairs = of({"--base", "net.json", "--pairs", "0-1,12-3,0-1"}).pairs;
-  CHECK(pairs == std::vector<Arrow>{{0, 1}, {12, 3}});
+  CHECK(pairs == std::vector<Flow>{{0, 1}, {12, 3}});
   CHECK_THROWS_WITH(of({"--pairs", "0-1"}), doctest::Contains("--base"));
   for (const char* bad :
        {"0", "0-", "-1", "1-1", "0-1-2", "a-b", "0--1", "99999999999-1", "0-1,,1-2"})

@@ -76,7 +76,7 @@ public:
   std::vector<Supposition> suppose(std::size_t looks, std::size_t most) {
     std::vector<Supposition> found;
     prober.looks = 0, prober.most_looks = looks;
-    suppose_passages(_evidence, sites, _latencies, [&](Supposition each) {
+    suppose_trunks(_evidence, sites, _latencies, [&](Supposition each) {
       found.push_back(std::move(each));
       return found.size() < most;
     });
@@ -110,19 +110,19 @@ TEST_CASE("links between two sites each are supposed from several crowds of all 
   const auto net = two_links();
   const auto found = Watched(net, no_limit).suppose(no_limit, no_limit);
   REQUIRE(found.size() == 2);
-  CHECK(found[0].passage.from == std::vector<HostId>{0, 1});
-  CHECK(found[0].passage.to == std::vector<HostId>{2, 3});
-  CHECK(found[0].passage.capacity.value() == Approx(8e6).epsilon(0.1));
+  CHECK(found[0].trunk.from == std::vector<HostId>{0, 1});
+  CHECK(found[0].trunk.to == std::vector<HostId>{2, 3});
+  CHECK(found[0].trunk.capacity.value() == Approx(8e6).epsilon(0.1));
   CHECK(found[0].crowds == 2); // one in which both hosts send there, and one in which one does
-  CHECK(found[1].passage.from == std::vector<HostId>{6, 7});
-  CHECK(found[1].passage.to == std::vector<HostId>{4, 5});
-  CHECK(found[1].passage.capacity.value() == Approx(12e6).epsilon(0.1));
+  CHECK(found[1].trunk.from == std::vector<HostId>{6, 7});
+  CHECK(found[1].trunk.to == std::vector<HostId>{4, 5});
+  CHECK(found[1].trunk.capacity.value() == Approx(12e6).epsilon(0.1));
   CHECK(found[1].crowds == 1);
   for (const auto& each : found) {
-    CHECK(each.lanes == 1);
+    CHECK(each.site_pairs == 1);
     CHECK(each.is_even);
     CHECK(!each.is_joint);
-    CHECK(each.passage.crowd.size() == 2);
+    CHECK(each.trunk.crowd.size() == 2);
   }
 }
 
@@ -135,11 +135,11 @@ TEST_CASE("a link that all flows of a site share is supposed once, not for each 
   net.links.push_back(link);
   const auto found = Watched(net, no_limit).suppose(no_limit, no_limit);
   REQUIRE(found.size() == 1);
-  CHECK(found[0].passage.from == std::vector<HostId>{0, 1});
-  CHECK(found[0].passage.to == std::vector<HostId>{2, 3, 4, 5, 6, 7, 8, 9});
-  CHECK(found[0].passage.capacity.value() == Approx(9e6).epsilon(0.1));
+  CHECK(found[0].trunk.from == std::vector<HostId>{0, 1});
+  CHECK(found[0].trunk.to == std::vector<HostId>{2, 3, 4, 5, 6, 7, 8, 9});
+  CHECK(found[0].trunk.capacity.value() == Approx(9e6).epsilon(0.1));
   CHECK(found[0].crowds == sites);
-  CHECK(found[0].lanes == sites - 1);
+  CHECK(found[0].site_pairs == sites - 1);
   CHECK(found[0].is_joint); // in the crowd in which its hosts send to different sites
 }
 

@@ -142,21 +142,21 @@ TEST_CASE("how messages fall into frames hardly matters") {
 
 TEST_CASE("rates add up while all flows flow") {
   // Two flows of 10 MB/s, the second half a stream later: together 20 MB/s where they overlap.
-  const std::vector<Flow> flows{{arrivals(64, 1e6, 0, 0), 10'000},
-                                {arrivals(64, 1e6, 20e6, 0), 10'000}};
+  const std::vector<FlowArrivals> flows{{arrivals(64, 1e6, 0, 0), 10'000},
+                                        {arrivals(64, 1e6, 20e6, 0), 10'000}};
   CHECK(crowd_rates(flows, 5'000'000).together.value() == Approx(2e7));
 }
 
 TEST_CASE("flows that never overlap have no rate together") {
-  const std::vector<Flow> flows{{arrivals(8, 1e6, 0, 0), 10'000},
-                                {arrivals(8, 1e6, 1e9, 0), 10'000}};
+  const std::vector<FlowArrivals> flows{{arrivals(8, 1e6, 0, 0), 10'000},
+                                        {arrivals(8, 1e6, 1e9, 0), 10'000}};
   CHECK(crowd_rates(flows, 5'000'000).together.value() == 0);
   CHECK(crowd_rates({}, 0).together.value() == 0);
 }
 
 TEST_CASE("flows of different rates and message sizes") {
-  const std::vector<Flow> flows{{arrivals(100, 1e6, 0, 0), 10'000},
-                                {arrivals(50, 2e6, 0.5e6, 0), 60'000}};
+  const std::vector<FlowArrivals> flows{{arrivals(100, 1e6, 0, 0), 10'000},
+                                        {arrivals(50, 2e6, 0.5e6, 0), 60'000}};
   CHECK(crowd_rates(flows, 5'000'000).together.value() == Approx(1e7 + 3e7).epsilon(1e-3));
 }
 
@@ -164,9 +164,9 @@ TEST_CASE("flows that get faster while they are looked at are told by their grow
   std::vector<Nanoseconds> doubling;
   for (double sent = 1; sent <= 256; ++sent) // 256 messages in 8 ms
     doubling.push_back(static_cast<Nanoseconds>(std::log2(sent) * 1e6));
-  CHECK(crowd_rates(std::vector<Flow>{{doubling, 10'000}}, 4'000'000).growth > 3);
-  const std::vector<Flow> steady{{arrivals(64, 1e6, 0, 0), 10'000},
-                                 {arrivals(64, 1e6, 0, 0), 60'000}};
+  CHECK(crowd_rates(std::vector<FlowArrivals>{{doubling, 10'000}}, 4'000'000).growth > 3);
+  const std::vector<FlowArrivals> steady{{arrivals(64, 1e6, 0, 0), 10'000},
+                                         {arrivals(64, 1e6, 0, 0), 60'000}};
   CHECK(crowd_rates(steady, 5'000'000).growth == Approx(1).epsilon(0.05));
 }
 
@@ -187,8 +187,8 @@ TEST_CASE("of a long stream's arrivals few are kept, as far apart as they say") 
 
 TEST_CASE("rates of flows of which few messages arrive together") {
   // 1 MB/s in messages of 10 ms, 10 MB/s in messages of 1 ms.
-  const std::vector<Flow> flows{{arrivals(8, 10e6, 3e6, 0), 10'000},
-                                {arrivals(64, 1e6, 0, 0), 10'000}};
+  const std::vector<FlowArrivals> flows{{arrivals(8, 10e6, 3e6, 0), 10'000},
+                                        {arrivals(64, 1e6, 0, 0), 10'000}};
   const auto each = crowd_rates(flows, 5'000'000).each;
   CHECK(each[0].value() == Approx(1e6).epsilon(1e-3));
   CHECK(each[1].value() == Approx(1e7).epsilon(1e-3));

@@ -30,7 +30,11 @@ TEST_CASE("credit is used up by messages or bytes, and comes back in batches") {
   CHECK(credit.may_send(51)); // twice the window in any case
   CHECK(due == 3);
   credit.acknowledged();
-  CHECK(credit.outstanding() == 68);
+  Credit other = credit;
+  int more = 0;
+  for (; other.may_send(1); ++more)
+    other.sent(1);
+  CHECK(more == 32); // 68 of 100 are outstanding
   CHECK(credit.may_send(1));
   for (int i = 0; i < 2; ++i)
     credit.sent(500);

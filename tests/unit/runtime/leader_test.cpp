@@ -9,9 +9,9 @@
 
 using namespace thalweg;
 using runtime::Attempt;
+using runtime::AttemptState;
 using runtime::CallObserver;
 using runtime::Leader;
-using runtime::Replanning;
 
 namespace {
 
@@ -26,7 +26,7 @@ const network::Network& two_hosts() {
 TEST_CASE("attempts that changed plans are kept, whatever came to nothing since") {
   test::RacingProgram program(test::spread(1'000'000, 2'000'000, 1));
   program.run(1);
-  Replanning state;
+  AttemptState state;
   Leader leader(state, two_hosts(), "", {0, 1});
   const auto attempt = [&](bool changes) {
     state.enter(true);

@@ -1,4 +1,6 @@
-#include "runtime/adapt/replanning.hpp"
+#include "runtime/adapt/attempt_state.hpp"
+
+#include "units/hash.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +21,7 @@ constexpr std::int64_t longest_rest_ns = std::int64_t{1} << 55;
 
 } // namespace
 
-Replanning::Act Replanning::next(bool may_change) {
+AttemptState::Act AttemptState::next(bool may_change) {
   if (is_open()) return Act::nothing;
   if (_is_dismissed) drop();
   Act act = Act::nothing;
@@ -70,42 +72,42 @@ Replanning::Act Replanning::next(bool may_change) {
   return act;
 }
 
-bool Replanning::suspect(std::size_t race, bool slower, std::int64_t now_ns, bool is_confirmed) {
+bool AttemptState::suspect(std::size_t race, bool slower, std::int64_t now_ns, bool is_confirmed) {
   if (_stage != Stage::calm || !_is_prepared || (_has_ended && now_ns < _changed_ns + _rest_ns))
     return false;
   if (!is_confirmed && now_ns < _suspects_ns) return false;
-  begin(is_confirmed ? Stage::collecting : Stage::observing, race, slower, now_ns);
+  begin(Purpose::drift, is_confirmed ? Stage::collecting : Stage::observing, race, slower, now_ns);
   _is_confirmed = is_confirmed;
   if (!is_confirmed) _next = _calls + observed_calls;
   return true;
 }
 
-void Replanning::dismiss(std::int64_t now_ns) {
+void AttemptState::dismiss(std::int64_t now_ns) {
   _is_dismissed = true;
   rest_from_suspicions(now_ns);
 }
 
-void Replanning::rest_from_suspicions(std::int64_t now_ns) {
+void AttemptState::rest_from_suspicions(std::int64_t now_ns) {
   _suspects_ns = now_ns + _doubt_ns;
   _doubt_ns = std::min(2 * _doubt_ns, longest_rest_ns);
 }
 
-void Replanning::drop() {
+void AttemptState::drop() {
   _is_dismissed = false;
   _is_confirmed = true;
   _stage = Stage::calm;
 }
 
-bool Replanning::look_for_recovery(std::size_t race, std::int64_t now_ns) {
+bool AttemptState::look_for_recovery(std::size_t race, std::int64_t now_ns) {
   if (!_may_recover || race != _race || _stage != Stage::calm) return false;
   if (now_ns < _changed_ns + _rest_ns || now_ns < _look_ns) return false;
   _look_ns = now_ns + pause_ns(now_ns);
-  begin(Stage::trying, race, false, now_ns);
+  begin(Purpose::recovery, Stage::trying, race, false, now_ns);
   return true;
 }
 
 /// While plans avoid what became slow, those before are kept for its recovery.
-bool Replanning::improve(std::size_t race, std::int64_t now_ns) {
+bool AttemptState::improve(std::size_t race, std::int64_t now_ns) {
   const std::uint64_t bit = std::uint64_t{1} << race;
   if (_stage != Stage::calm || !_is_prepared || _may_recover || (_improved & bit) != 0)
     return false;
@@ -113,11 +115,11 @@ bool Replanning::improve(std::size_t race, std::int64_t now_ns) {
   if (now_ns / improvement_share < _improving_ns + _last_improvement_ns) return false;
   _improved |= bit;
   _improved_ns = now_ns;
-  begin(Stage::improving, race, false, now_ns);
+  begin(Purpose::improvement, Stage::improving, race, false, now_ns);
   return true;
 }
 
-void Replanning::expect(std::int64_t call_ns) {
+void AttemptState::expect(std::int64_t call_ns) {
   const auto calls =
       static_cast<std::uint64_t>(question_pause_ns / std::max<std::int64_t>(1, call_ns));
   _usual_distance = std::clamp(calls, least_distance, most_distance);
@@ -125,7 +127,7 @@ void Replanning::expect(std::int64_t call_ns) {
     _next = std::min(_next, _calls + patient_distances * _usual_distance);
 }
 
-void Replanning::compare(std::int64_t usual_ns, std::int64_t before_ns, std::int64_t after_ns) {
+void AttemptState::compare(std::int64_t usual_ns, std::int64_t before_ns, std::int64_t after_ns) {
   const auto calls = static_cast<std::int64_t>(trial_calls);
   _trial_ns = calls * std::clamp<std::int64_t>(before_ns - after_ns, 1, longest_look_ns);
   const std::int64_t share = 1000 * usual_ns / std::max<std::int64_t>(1, after_ns);
@@ -134,7 +136,7 @@ void Replanning::compare(std::int64_t usual_ns, std::int64_t before_ns, std::int
 
 /// Returns the pause p until the next trial. After a time t recoveries come at a rate of 1 / t, so
 /// that trials cost trial / p, and what is noticed late gain p / (2 t) of the time.
-std::int64_t Replanning::pause_ns(std::int64_t now_ns) const {
+std::int64_t AttemptState::pause_ns(std::int64_t now_ns) const {
   if (_trial_ns == 0) return least_rest_ns;
   const auto lasted_ns = static_cast<double>(now_ns - _changed_ns);
   const double best_ns =
@@ -143,7 +145,9 @@ std::int64_t Replanning::pause_ns(std::int64_t now_ns) const {
                                               static_cast<double>(longest_look_ns)));
 }
 
-void Replanning::begin(Stage stage, std::size_t race, bool slower, std::int64_t now_ns) {
+void AttemptState::begin(Purpose purpose, Stage stage, std::size_t race, bool slower,
+                         std::int64_t now_ns) {
+  _purpose = purpose;
   _stage = stage;
   _next = 0;
   _outcome = Outcome::none;
@@ -152,19 +156,18 @@ void Replanning::begin(Stage stage, std::size_t race, bool slower, std::int64_t 
   _now_ns = now_ns;
   _is_confirmed = true;
   _suits_both = _comes_and_goes = false;
-  _looks = stage == Stage::trying;
-  _improves = stage == Stage::improving;
 }
 
-void Replanning::collected() {
+void AttemptState::collected() {
   _begun = 0;
   _stage = Stage::planning;
-  _distance = (_improves ? patient_distances : 1) * _usual_distance;
+  _distance = (_purpose == Purpose::improvement ? patient_distances : 1) * _usual_distance;
   _next = _calls + _distance;
 }
 
-ReplanRecord Replanning::record(bool leads, std::int64_t answer, bool suits_both, bool all_is_well,
-                                std::uint64_t content, std::int64_t improving_ns) const {
+ReplanRecord AttemptState::record(bool leads, std::int64_t answer, bool suits_both,
+                                  bool all_is_well, std::uint64_t content,
+                                  std::int64_t improving_ns) const {
   std::int64_t own = hash();
   if (_stage == Stage::checking && all_is_well) own ^= static_cast<std::int64_t>(content >> 2);
   ReplanRecord result{};
@@ -177,7 +180,7 @@ ReplanRecord Replanning::record(bool leads, std::int64_t answer, bool suits_both
   return result;
 }
 
-bool Replanning::agree(const ReplanRecord& all) {
+bool AttemptState::agree(const ReplanRecord& all) {
   _begun = 0;
   const bool is_well = all[Said::well] != 0;
   // Ranks that couldn't read the table don't know its hash.
@@ -219,21 +222,21 @@ bool Replanning::agree(const ReplanRecord& all) {
 }
 
 /// @param ns what improvements have taken so far
-void Replanning::note_improving(std::int64_t ns) {
+void AttemptState::note_improving(std::int64_t ns) {
   if (ns <= _improving_ns) return;
   _last_improvement_ns = ns - _improving_ns;
   _improving_ns = ns;
 }
 
 /// Goes on with the leader's answer, of the stage `planning`.
-void Replanning::follow(std::int64_t answer, bool suits_both) {
+void AttemptState::follow(std::int64_t answer, bool suits_both) {
   _distance = std::min(2 * _distance, patient_distances * _usual_distance);
   _next = _calls + _distance;
   if (answer == busy) return;
   _size = answer;
   _suits_both = suits_both;
   if (_size <= 0) return end(Outcome::nothing_better);
-  if (!_looks) {
+  if (_purpose != Purpose::recovery) {
     _stage = _size <= room ? Stage::sharing : Stage::allocating;
     return;
   }
@@ -241,27 +244,29 @@ void Replanning::follow(std::int64_t answer, bool suits_both) {
   _stage = Stage::returning;
 }
 
-void Replanning::shared() {
+void AttemptState::shared() {
   _begun = 0;
   _stage = Stage::checking;
 }
 
-void Replanning::go_back() {
+void AttemptState::go_back() {
   if (_stage != Stage::calm) return;
   _stage = Stage::returning;
   _is_confirmed = true;
-  _may_recover = _looks;
-  _looks = false;
+  // After a recovery, the plans come back that avoid what hasn't recovered, after all.
+  _may_recover = _purpose == Purpose::recovery;
+  if (_may_recover) _purpose = Purpose::drift;
   _rest_ns = std::min(2 * _rest_ns, longest_rest_ns); // What was worse would be so again.
 }
 
 /// Ends an attempt. One in vain is followed by a pause, too, so that it isn't made again at once.
-void Replanning::end(Outcome outcome) {
+void AttemptState::end(Outcome outcome) {
   _stage = Stage::calm;
   _outcome = outcome;
   if (!_is_confirmed) rest_from_suspicions(_now_ns);
   // Confirmed ones don't wait for that.
-  if (_improves || !_is_confirmed || (_looks && outcome != Outcome::adopted)) return;
+  if (_purpose == Purpose::improvement || !_is_confirmed) return;
+  if (_purpose == Purpose::recovery && outcome != Outcome::adopted) return;
   const bool returned = _generation > 0 && _slower != _was_slower && outcome == Outcome::adopted &&
                         _now_ns < _changed_ns + 2 * _rest_ns;
   if (returned) _rest_ns = std::min(2 * _rest_ns, longest_rest_ns);
@@ -275,8 +280,8 @@ void Replanning::end(Outcome outcome) {
   _trial_ns = 0;
 }
 
-std::int64_t Replanning::hash() const {
-  std::uint64_t result = 0xcbf29ce484222325; // 64-bit FNV-1a, by number
+std::int64_t AttemptState::hash() const {
+  Fnv1a result;
   for (const std::uint64_t value : {_calls,
                                     _begun,
                                     _next,
@@ -290,21 +295,20 @@ std::int64_t Replanning::hash() const {
                                     static_cast<std::uint64_t>(_trial_ns),
                                     static_cast<std::uint64_t>(_gain),
                                     std::uint64_t{_may_recover},
-                                    std::uint64_t{_looks},
+                                    static_cast<std::uint64_t>(_purpose),
                                     std::uint64_t{_is_confirmed},
                                     std::uint64_t{_is_dismissed},
                                     std::uint64_t{_suits_both},
                                     std::uint64_t{_comes_and_goes},
                                     static_cast<std::uint64_t>(_suspects_ns),
                                     static_cast<std::uint64_t>(_doubt_ns),
-                                    std::uint64_t{_improves},
                                     _improved,
                                     static_cast<std::uint64_t>(_improved_ns),
                                     static_cast<std::uint64_t>(_improving_ns),
                                     static_cast<std::uint64_t>(_last_improvement_ns),
                                     std::uint64_t{_is_prepared}})
-    result = (result ^ value) * 0x100000001b3;
-  return static_cast<std::int64_t>(result >> 2);
+    result.add_number(value);
+  return static_cast<std::int64_t>(result.value() >> 2);
 }
 
 } // namespace thalweg::runtime

@@ -3,11 +3,19 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace thalweg::runtime {
 
 /// The numbers that the ranks of a communicator agree on while plans change: the minimum of each.
 using ReplanRecord = std::array<std::int64_t, 6>;
+
+/// What an attempt to change plans is for.
+enum class Purpose : std::uint8_t {
+  drift,       ///< other plans, since calls take another time than usual
+  recovery,    ///< the plans before, if what the plans in force avoid is as it was
+  improvement, ///< a plan for the calls as they come, though nothing drifted
+};
 
 /// How the ranks of a communicator come from a suspicion to another table of plans: a state machine
 /// without messages and clocks, which is the same on all ranks.
@@ -42,7 +50,7 @@ using ReplanRecord = std::array<std::int64_t, 6>;
 /// other nor which of them matter. What the leader spends on that is a twentieth of the time so far
 /// at most: the next improvement waits until there is time for one that takes as long as the last.
 /// Planning for what drifted isn't counted and never waits for that.
-class Replanning {
+class AttemptState {
 public:
   /// What begins in a call.
   enum class Act : std::uint8_t {
@@ -90,9 +98,9 @@ public:
   /// is looked for a recovery, any bytes mean that it is found.
   static constexpr std::int64_t busy = -1, nothing = 0;
 
-  Replanning() = default;
+  AttemptState() = default;
   /// @param improvement_ns what the first improvement is expected to take; equal on all ranks
-  explicit Replanning(std::int64_t improvement_ns) : _last_improvement_ns(improvement_ns) {}
+  explicit AttemptState(std::int64_t improvement_ns) : _last_improvement_ns(improvement_ns) {}
 
   /// Counts a blocking call of the communicator. Returns what begins in it.
   /// @param may_change whether the table may change in this call: no race is being agreed on
@@ -112,7 +120,8 @@ public:
   /// Whether it has begun in an earlier call than the one so many calls ago; in one much earlier,
   /// if it isn't urgent.
   [[nodiscard]] bool has_begun_before(std::uint64_t ago = 0) const {
-    return is_open() && ago < _calls && _calls - ago > _begun + (_improves ? patient_calls : 0);
+    const std::uint64_t patience = _purpose == Purpose::improvement ? patient_calls : 0;
+    return is_open() && ago < _calls && _calls - ago > _begun + patience;
   }
 
   /// Begins to make room, once.
@@ -130,7 +139,7 @@ public:
   /// Whether an attempt goes on that may lead to new plans.
   [[nodiscard]] bool changes_plans() const {
     return _stage != Stage::calm && _stage != Stage::preparing && _stage != Stage::off &&
-           !_is_dismissed && !_looks;
+           !_is_dismissed && _purpose != Purpose::recovery;
   }
   [[nodiscard]] bool is_confirmed() const { return _is_confirmed; }
   /// @param comes_and_goes what began, and doesn't last
@@ -161,14 +170,11 @@ public:
   /// Begins to plan anew for a race that hasn't drifted, if it is time for that, there is time for
   /// it and it hasn't been done: then it returns true.
   bool improve(std::size_t race, std::int64_t now_ns);
-  /// Whether what goes on, or ended last, improves a plan that hasn't drifted.
-  [[nodiscard]] bool improves() const { return _improves; }
+  /// Returns what the attempt that goes on, or ended last, is for; after go_back() from a recovery,
+  /// which wasn't one, the drift before it.
+  [[nodiscard]] Purpose purpose() const { return _purpose; }
   /// Whether the plans before are tried in this call.
   [[nodiscard]] bool tries() const { return _stage == Stage::trying && _next > 0; }
-  /// Whether plans in force avoid a part of the network that became slower.
-  [[nodiscard]] bool may_recover() const { return _may_recover; }
-  /// Whether what goes on, or ended last, looks for a recovery.
-  [[nodiscard]] bool looks_for_recovery() const { return _looks; }
   /// Goes on, since what was collected is at the leader.
   void collected();
   /// Returns what a rank agrees to.
@@ -204,7 +210,7 @@ private:
   [[nodiscard]] std::int64_t hash() const;
   [[nodiscard]] std::int64_t pause_ns(std::int64_t now_ns) const;
   void note_improving(std::int64_t ns);
-  void begin(Stage stage, std::size_t race, bool slower, std::int64_t now_ns);
+  void begin(Purpose purpose, Stage stage, std::size_t race, bool slower, std::int64_t now_ns);
   void drop();
   /// Lets unconfirmed attempts wait, twice as long each time.
   void rest_from_suspicions(std::int64_t now_ns);
@@ -213,6 +219,7 @@ private:
 
   Stage _stage = Stage::calm;
   Outcome _outcome = Outcome::none;
+  Purpose _purpose = Purpose::drift;
   std::uint64_t _calls = 0, _begun = 0;
   std::uint64_t _next = 0; ///< the call at which to ask the leader
   std::uint64_t _distance = least_distance, _usual_distance = least_distance;
@@ -221,7 +228,7 @@ private:
   bool _is_prepared = false;
   std::size_t _race = 0;
   bool _slower = true, _was_slower = true;
-  bool _may_recover = false, _looks = false, _improves = false;
+  bool _may_recover = false; ///< plans in force avoid a part of the network that became slower
   bool _is_confirmed = true, _is_dismissed = false;
   bool _suits_both = false, _comes_and_goes = false;
   /// When an attempt that isn't confirmed may begin, and the pause after the next one that ends so.
@@ -236,5 +243,9 @@ private:
   std::int64_t _gain = 1;     ///< thousandths of the time that calls take less after a recovery
   std::int64_t _size = 0;
 };
+constexpr auto names_of(AttemptState::Outcome /*outcome*/) {
+  return std::to_array<std::string_view>(
+      {"open", "nothing better", "no memory", "unreadable", "adopted"});
+}
 
 } // namespace thalweg::runtime

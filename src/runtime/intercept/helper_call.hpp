@@ -59,11 +59,11 @@ using MakeRequest =
 int plan_or_execute(const Call& call, const MPI_Request* request, TakeLane take_lane,
                     NativeCall execute_natively, const MakeRequest& make_request);
 
-/// One execution of a planned call.
-class Collective final : public Operation {
+/// One execution of a planned call by the helper.
+class HelperCall final : public Operation {
 public:
   /// @param complete tells the program, with the code of an error if there was one
-  Collective(Runtime& runtime, std::shared_ptr<const PlannedCall> planned, const CallRecord& record,
+  HelperCall(Runtime& runtime, std::shared_ptr<const PlannedCall> planned, const CallRecord& record,
              std::function<void(int code)> complete)
       : _runtime(runtime), _planned(std::move(planned)), _record(record),
         _complete(std::move(complete)) {}

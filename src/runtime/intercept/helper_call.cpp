@@ -1,4 +1,4 @@
-#include "runtime/intercept/operation.hpp"
+#include "runtime/intercept/helper_call.hpp"
 
 #include "runtime/intercept/guard.hpp"
 
@@ -125,7 +125,7 @@ int plan_or_execute(const Call& call, const MPI_Request* request, TakeLane take_
   return code;
 }
 
-Progress Collective::advance() {
+Progress HelperCall::advance() {
   Guard guard; // so that nothing called from here is taken for the program's
   Progress progress = Progress::done;
   const int code = code_of([&] { progress = go_on(); });
@@ -135,7 +135,7 @@ Progress Collective::advance() {
   return progress;
 }
 
-Progress Collective::go_on() {
+Progress HelperCall::go_on() {
   if (_transaction) return _transaction->advance();
   Stream& stream = *_planned->stream;
   MpiTransport::Setup setup;
@@ -151,7 +151,7 @@ Progress Collective::go_on() {
   return Progress::some;
 }
 
-void Collective::finish(int code) {
+void HelperCall::finish(int code) {
   _transaction.reset();
   _planned.reset();
   _record.finish();
@@ -162,7 +162,7 @@ void execute(Runtime& runtime, std::shared_ptr<const PlannedCall> planned, const
              std::function<void(int code)> complete) {
   const Helper::Lane lane = planned->lane;
   runtime.helper->add(
-      lane, std::make_unique<Collective>(runtime, std::move(planned), record, std::move(complete)));
+      lane, std::make_unique<HelperCall>(runtime, std::move(planned), record, std::move(complete)));
 }
 
 } // namespace thalweg::runtime

@@ -1,4 +1,4 @@
-#include "runtime/adapt/replanning.hpp"
+#include "runtime/adapt/attempt_state.hpp"
 #include "unit/share.hpp"
 
 #include <algorithm>
@@ -8,18 +8,19 @@
 #include <vector>
 
 using namespace thalweg;
-using runtime::Replanning;
+using runtime::AttemptState;
+using runtime::Purpose;
 using runtime::ReplanRecord;
 
 namespace {
 
-using Act = Replanning::Act;
-using Stage = Replanning::Stage;
-using Outcome = Replanning::Outcome;
+using Act = AttemptState::Act;
+using Stage = AttemptState::Stage;
+using Outcome = AttemptState::Outcome;
 using RandomBits = std::mt19937_64;
 
 constexpr std::uint64_t patience = 8;
-constexpr std::int64_t one_second = 1'000'000'000;
+constexpr std::int64_t one_second_ns = 1'000'000'000;
 
 /// What may go wrong on a rank, in per cent of the times when it could.
 struct Mishaps {
@@ -28,7 +29,7 @@ struct Mishaps {
 
 /// One rank, which does what runtime::Replanner does.
 struct ReplanningRank {
-  Replanning state;
+  AttemptState state;
   int table = 0;         ///< in force
   int next = 0, old = 0; ///< to come, and before
   std::uint64_t opened = 0;
@@ -37,7 +38,7 @@ struct ReplanningRank {
 };
 
 /// What was begun in a call, by all ranks.
-struct Operation {
+struct OpenAgreement {
   ReplanRecord least{};
   std::size_t ranks = 0;
   std::vector<Act> acts;
@@ -133,7 +134,7 @@ private:
     if (call % 5 == 0 && it.old != it.table) // The new plans were worse.
       it.state.go_back();
     else {
-      const auto now_ns = static_cast<std::int64_t>(call / 16) * 20 * one_second;
+      const auto now_ns = static_cast<std::int64_t>(call / 16) * 20 * one_second_ns;
       if (!it.state.look_for_recovery(call % 3, now_ns) &&
           !(_improves && it.state.improve(call % 3, now_ns)))
         it.state.suspect(call % 3, _slower[call], now_ns, call % 2 == 0);
@@ -162,28 +163,28 @@ private:
       return;
     }
     if (act == Act::go_back || act == Act::try_before) return std::swap(it.table, it.old);
-    if (act == Act::collect && it.state.looks_for_recovery()) std::swap(it.table, it.old);
+    if (act == Act::collect && it.state.purpose() == Purpose::recovery) std::swap(it.table, it.old);
     ++it.opened;
-    if (_operations.size() < it.opened) _operations.resize(it.opened);
-    Operation& operation = _operations[it.opened - 1];
-    operation.acts.push_back(act);
+    if (_agreements.size() < it.opened) _agreements.resize(it.opened);
+    OpenAgreement& agreement = _agreements[it.opened - 1];
+    agreement.acts.push_back(act);
     ReplanRecord own{};
     if (act == Act::agree) own = record(rank);
     for (std::size_t i = 0; i < own.size(); ++i)
-      operation.least[i] = operation.ranks == 0 ? own[i] : std::min(own[i], operation.least[i]);
-    ++operation.ranks;
+      agreement.least[i] = agreement.ranks == 0 ? own[i] : std::min(own[i], agreement.least[i]);
+    ++agreement.ranks;
   }
   ReplanRecord record(std::size_t rank) {
     ReplanningRank& it = _ranks[rank];
     bool is_well = true;
-    std::int64_t answer = Replanning::nothing;
+    std::int64_t answer = AttemptState::nothing;
     if (it.state.stage() == Stage::preparing || it.state.stage() == Stage::allocating)
       is_well = !fails(_mishaps.no_memory);
     if (it.state.stage() == Stage::checking) is_well = !fails(_mishaps.unreadable);
     if (it.state.stage() == Stage::planning && rank == 0) {
-      answer = Replanning::busy;
+      answer = AttemptState::busy;
       if (it.state.calls() >= it.busy_until)
-        answer = fails(_mishaps.nothing_better) ? Replanning::nothing : 1000 + _tables;
+        answer = fails(_mishaps.nothing_better) ? AttemptState::nothing : 1000 + _tables;
     }
     const bool suits_both = it.state.calls() % 2 == 0;
     return it.state.record(rank == 0, answer, suits_both, is_well,
@@ -193,12 +194,12 @@ private:
   /// Returns whether what is open could be waited for.
   bool finish(std::size_t rank) {
     ReplanningRank& it = _ranks[rank];
-    const Operation& operation = _operations[it.opened - 1];
-    if (operation.ranks < _ranks.size()) return false;
+    const OpenAgreement& agreement = _agreements[it.opened - 1];
+    if (agreement.ranks < _ranks.size()) return false;
     // All began the same.
     if (_disagreements == 0 && _disturbed.second == none)
-      _alike &= std::ranges::all_of(operation.acts,
-                                    [&](Act act) { return act == operation.acts.front(); });
+      _alike &= std::ranges::all_of(agreement.acts,
+                                    [&](Act act) { return act == agreement.acts.front(); });
     switch (it.state.stage()) {
     case Stage::collecting:
       it.state.collected();
@@ -212,7 +213,7 @@ private:
       return true;
     default: {
       const Stage before = it.state.stage();
-      if (!it.state.agree(operation.least)) ++_disagreements;
+      if (!it.state.agree(agreement.least)) ++_disagreements;
       if (rank == 0 && before != Stage::planning && it.state.outcome() != Outcome::none)
         _outcomes.push_back(it.state.outcome());
       return true;
@@ -229,7 +230,7 @@ private:
   std::vector<bool> _waits, _suspects, _blocked, _slower;
   std::vector<std::size_t> _entered;
   std::vector<int> _used; ///< the table of the first rank that came there
-  std::vector<Operation> _operations;
+  std::vector<OpenAgreement> _agreements;
   std::vector<Outcome> _outcomes;
   std::pair<std::size_t, std::size_t> _disturbed{none, none};
   std::size_t _disagreements = 0, _changes = 0;
@@ -240,18 +241,18 @@ private:
 
 /// Returns the state of a single rank that has room for what is to come.
 /// @param improvement_ns what the first improvement is expected to take
-Replanning prepared(std::int64_t improvement_ns = 0) {
-  Replanning state(improvement_ns);
+AttemptState prepared(std::int64_t improvement_ns = 0) {
+  AttemptState state(improvement_ns);
   state.prepare();
   REQUIRE(state.enter(true) == Act::agree);
-  REQUIRE(state.agree(state.record(true, Replanning::nothing, false, true, 0)));
+  REQUIRE(state.agree(state.record(true, AttemptState::nothing, false, true, 0)));
   return state;
 }
 
 /// Lets a single rank go through what has begun, to which the leader has this answer. Returns the
 /// calls until it has ended, or the new table holds.
 /// @param improving_ns what improvements took, those before included
-std::uint64_t finish(Replanning& state, std::int64_t answer, std::int64_t improving_ns = 0) {
+std::uint64_t finish(AttemptState& state, std::int64_t answer, std::int64_t improving_ns = 0) {
   const std::uint64_t begin = state.calls();
   while (state.stage() != Stage::calm) {
     REQUIRE(state.calls() < begin + 1000);
@@ -264,8 +265,8 @@ std::uint64_t finish(Replanning& state, std::int64_t answer, std::int64_t improv
   return state.calls() - begin;
 }
 
-std::uint64_t change_once(Replanning& state, bool slower, std::int64_t second) {
-  REQUIRE(state.suspect(0, slower, second * one_second));
+std::uint64_t change_once(AttemptState& state, bool slower, std::int64_t second) {
+  REQUIRE(state.suspect(0, slower, second * one_second_ns));
   return finish(state, 4000);
 }
 
@@ -311,20 +312,20 @@ TEST_CASE("ranks that have come apart notice it, and keep their plans") {
 }
 
 TEST_CASE("plans change at most once in 20 s, and less often if they change back") {
-  Replanning state = prepared();
+  AttemptState state = prepared();
   CHECK(change_once(state, true, 100) < 64);
-  CHECK_FALSE(state.suspect(0, true, 119 * one_second));
+  CHECK_FALSE(state.suspect(0, true, 119 * one_second_ns));
   change_once(state, true, 120); // worse still
-  CHECK_FALSE(state.suspect(0, false, 139 * one_second));
+  CHECK_FALSE(state.suspect(0, false, 139 * one_second_ns));
   change_once(state, false, 140); // it came back: spread
-  CHECK_FALSE(state.suspect(0, true, 179 * one_second));
+  CHECK_FALSE(state.suspect(0, true, 179 * one_second_ns));
   change_once(state, true, 180);
-  CHECK_FALSE(state.suspect(0, false, 259 * one_second));
+  CHECK_FALSE(state.suspect(0, false, 259 * one_second_ns));
   change_once(state, false, 260);
 }
 
 TEST_CASE("plans for a suspicion wait until it is confirmed, and are dropped if it passes") {
-  Replanning state = prepared();
+  AttemptState state = prepared();
   const auto wait = [&] { // for longer than any stage but the one for a confirmation takes
     for (int i = 0; i < 100; ++i) {
       const Act act = state.enter(true);
@@ -333,21 +334,21 @@ TEST_CASE("plans for a suspicion wait until it is confirmed, and are dropped if 
       if (act == Act::agree) REQUIRE(state.agree(state.record(true, 4000, false, true, 1)));
     }
   };
-  REQUIRE(state.suspect(0, true, 100 * one_second, false));
+  REQUIRE(state.suspect(0, true, 100 * one_second_ns, false));
   wait();
   CHECK(state.is_unconfirmed());
-  state.dismiss(103 * one_second);
+  state.dismiss(103 * one_second_ns);
   CHECK_FALSE(state.is_unconfirmed());
   CHECK(state.enter(true) == Act::nothing);
   CHECK(state.stage() == Stage::calm);
   // Another suspicion must wait, but not a drift.
-  CHECK_FALSE(state.suspect(0, true, 122 * one_second, false));
-  REQUIRE(state.suspect(0, true, 123 * one_second, false));
+  CHECK_FALSE(state.suspect(0, true, 122 * one_second_ns, false));
+  REQUIRE(state.suspect(0, true, 123 * one_second_ns, false));
   wait();
-  state.dismiss(124 * one_second);
+  state.dismiss(124 * one_second_ns);
   state.enter(true);
-  CHECK_FALSE(state.suspect(0, true, 163 * one_second, false));
-  REQUIRE(state.suspect(0, true, 164 * one_second, false));
+  CHECK_FALSE(state.suspect(0, true, 163 * one_second_ns, false));
+  REQUIRE(state.suspect(0, true, 164 * one_second_ns, false));
   wait();
   state.confirm();
   CHECK(finish(state, 4000) < 8);
@@ -355,52 +356,52 @@ TEST_CASE("plans for a suspicion wait until it is confirmed, and are dropped if 
 }
 
 TEST_CASE("after a suspicion for which nothing better is found others wait, but no drift does") {
-  Replanning state = prepared();
-  REQUIRE(state.suspect(0, true, 100 * one_second, false));
+  AttemptState state = prepared();
+  REQUIRE(state.suspect(0, true, 100 * one_second_ns, false));
   while (state.stage() != Stage::calm) {
     const Act act = state.enter(true);
     if (act == Act::collect) state.collected();
     if (act == Act::agree)
-      REQUIRE(state.agree(state.record(true, Replanning::nothing, false, true, 1)));
+      REQUIRE(state.agree(state.record(true, AttemptState::nothing, false, true, 1)));
   }
   CHECK(state.outcome() == Outcome::nothing_better);
-  CHECK_FALSE(state.suspect(0, true, 119 * one_second, false));
-  Replanning other = state;
-  CHECK(other.suspect(0, true, 101 * one_second));
-  CHECK(state.suspect(0, true, 120 * one_second, false));
+  CHECK_FALSE(state.suspect(0, true, 119 * one_second_ns, false));
+  AttemptState other = state;
+  CHECK(other.suspect(0, true, 101 * one_second_ns));
+  CHECK(state.suspect(0, true, 120 * one_second_ns, false));
 }
 
 TEST_CASE("plans for what comes and goes may wait until it has come again") {
   const auto planned = [](bool suits_both) {
-    Replanning state = prepared();
-    REQUIRE(state.suspect(0, true, 100 * one_second, false));
-    CHECK(state.may_come_and_go(109 * one_second)); // as long as it isn't known
-    CHECK_FALSE(state.may_come_and_go(110 * one_second));
+    AttemptState state = prepared();
+    REQUIRE(state.suspect(0, true, 100 * one_second_ns, false));
+    CHECK(state.may_come_and_go(109 * one_second_ns)); // as long as it isn't known
+    CHECK_FALSE(state.may_come_and_go(110 * one_second_ns));
     while (state.stage() != Stage::sharing) {
       const Act act = state.enter(true);
       if (act == Act::collect) state.collected();
       if (act == Act::agree) REQUIRE(state.agree(state.record(true, 4000, suits_both, true, 1)));
     }
     CHECK(state.suits_both() == suits_both);
-    CHECK(state.may_come_and_go(109 * one_second) == suits_both);
+    CHECK(state.may_come_and_go(109 * one_second_ns) == suits_both);
     return state;
   };
   CHECK(planned(false).is_unconfirmed());
-  Replanning state = planned(true);
+  AttemptState state = planned(true);
   state.confirm(true);
-  CHECK_FALSE(state.may_come_and_go(109 * one_second));
+  CHECK_FALSE(state.may_come_and_go(109 * one_second_ns));
   finish(state, 4000);
   CHECK(state.outcome() == Outcome::adopted);
   CHECK(state.comes_and_goes());
-  CHECK_FALSE(state.may_recover()); // It will, and that isn't looked for.
+  CHECK_FALSE(state.look_for_recovery(0, 200 * one_second_ns)); // It will, and isn't looked for.
 }
 
 TEST_CASE("a recovery is looked for the less often the longer it hasn't come") {
-  Replanning state = prepared();
+  AttemptState state = prepared();
   change_once(state, true, 100);
   // Four calls cost 0.8 s more with them now, and a recovery halves what calls take.
   state.compare(100'000'000, 400'000'000, 200'000'000);
-  REQUIRE(state.look_for_recovery(0, 120 * one_second));
+  REQUIRE(state.look_for_recovery(0, 120 * one_second_ns));
   int tried = 0;
   while (state.stage() != Stage::collecting) {
     state.enter(true);
@@ -408,84 +409,84 @@ TEST_CASE("a recovery is looked for the less often the longer it hasn't come") {
   }
   CHECK(tried == 4);
   state.collected();
-  finish(state, Replanning::nothing);
-  CHECK_FALSE(state.look_for_recovery(0, 127 * one_second));
-  CHECK(state.look_for_recovery(0, 600 * one_second));
-  finish(state, Replanning::nothing);
-  CHECK_FALSE(state.look_for_recovery(0, 639 * one_second));
-  CHECK(state.look_for_recovery(0, 640 * one_second));
+  finish(state, AttemptState::nothing);
+  CHECK_FALSE(state.look_for_recovery(0, 127 * one_second_ns));
+  CHECK(state.look_for_recovery(0, 600 * one_second_ns));
+  finish(state, AttemptState::nothing);
+  CHECK_FALSE(state.look_for_recovery(0, 639 * one_second_ns));
+  CHECK(state.look_for_recovery(0, 640 * one_second_ns));
 }
 
 TEST_CASE("a recovery is looked for only while plans avoid something") {
-  Replanning state = prepared();
-  CHECK_FALSE(state.look_for_recovery(0, 50 * one_second));
+  AttemptState state = prepared();
+  CHECK_FALSE(state.look_for_recovery(0, 50 * one_second_ns));
   change_once(state, true, 100);
-  REQUIRE(state.may_recover());
-  CHECK_FALSE(state.look_for_recovery(0, 119 * one_second));
-  CHECK_FALSE(state.look_for_recovery(1, 120 * one_second)); // of another shape nothing is known
+  CHECK_FALSE(state.look_for_recovery(0, 119 * one_second_ns));
+  CHECK_FALSE(state.look_for_recovery(1, 120 * one_second_ns)); // of another shape nothing is known
   std::vector<std::int64_t> seconds;
   for (std::int64_t second = 100; second < 1000; ++second)
-    if (state.look_for_recovery(0, second * one_second)) {
-      CHECK(state.looks_for_recovery());
+    if (state.look_for_recovery(0, second * one_second_ns)) {
+      CHECK(state.purpose() == Purpose::recovery);
       seconds.push_back(second);
-      finish(state, Replanning::nothing);
+      finish(state, AttemptState::nothing);
       CHECK(state.outcome() == Outcome::nothing_better);
-      CHECK(state.may_recover());
     }
   CHECK(seconds.size() == 44);
   // In between a suspicion doesn't wait.
   change_once(state, true, 901);
-  CHECK_FALSE(state.look_for_recovery(0, 920 * one_second));
-  REQUIRE(state.look_for_recovery(0, 921 * one_second));
+  CHECK_FALSE(state.look_for_recovery(0, 920 * one_second_ns));
+  REQUIRE(state.look_for_recovery(0, 921 * one_second_ns));
   finish(state, 4000);
   CHECK(state.outcome() == Outcome::adopted);
-  CHECK_FALSE(state.may_recover());
+  CHECK_FALSE(state.look_for_recovery(0, 1100 * one_second_ns));
   state.go_back(); // the network hasn't recovered, after all
-  CHECK(state.may_recover());
+  CHECK(state.purpose() == Purpose::drift);
+  REQUIRE(state.enter(true) == Act::go_back);
+  CHECK(state.look_for_recovery(0, 1100 * one_second_ns));
 }
 
 TEST_CASE("each plan is improved once, while none avoids anything, and without hurry") {
-  Replanning state = prepared();
-  CHECK_FALSE(state.improve(0, 4 * one_second));
+  AttemptState state = prepared();
+  CHECK_FALSE(state.improve(0, 4 * one_second_ns));
   state.expect(100'000'000);
-  REQUIRE(state.improve(0, 5 * one_second));
-  CHECK(state.improves());
+  REQUIRE(state.improve(0, 5 * one_second_ns));
+  CHECK(state.purpose() == Purpose::improvement);
   CHECK(state.enter(true) == Act::plan);
   CHECK(finish(state, 4000) > 8 * 5); // as many calls as take half a second
   CHECK(state.outcome() == Outcome::adopted);
-  CHECK_FALSE(state.may_recover());
-  CHECK_FALSE(state.improve(0, 100 * one_second));
-  REQUIRE(state.improve(1, 100 * one_second));
-  finish(state, Replanning::nothing);
+  CHECK_FALSE(state.look_for_recovery(0, 100 * one_second_ns));
+  CHECK_FALSE(state.improve(0, 100 * one_second_ns));
+  REQUIRE(state.improve(1, 100 * one_second_ns));
+  finish(state, AttemptState::nothing);
   CHECK(state.outcome() == Outcome::nothing_better);
-  CHECK(state.suspect(0, true, 101 * one_second)); // Suspicions don't wait for it.
+  CHECK(state.suspect(0, true, 101 * one_second_ns)); // Suspicions don't wait for it.
   finish(state, 4000);
-  CHECK_FALSE(state.improve(2, 200 * one_second));
+  CHECK_FALSE(state.improve(2, 200 * one_second_ns));
 }
 
 TEST_CASE("improvements take a twentieth of the time, and what drifted doesn't wait for that") {
-  Replanning state = prepared();
-  REQUIRE(state.improve(0, 5 * one_second));
-  finish(state, 4000, 2 * one_second);
-  CHECK_FALSE(state.improve(1, 79 * one_second)); // It may take another 2 s.
-  REQUIRE(state.suspect(1, true, 79 * one_second));
-  finish(state, Replanning::nothing, 2 * one_second);
-  REQUIRE(state.improve(1, 80 * one_second));
-  finish(state, 4000, 3 * one_second);
-  CHECK_FALSE(state.improve(2, 84 * one_second)); // too soon
-  REQUIRE(state.improve(2, 85 * one_second));     // The last one took 1 s.
-  finish(state, 4000, 13 * one_second);
-  CHECK_FALSE(state.improve(3, 459 * one_second));
-  CHECK(state.improve(3, 460 * one_second));
+  AttemptState state = prepared();
+  REQUIRE(state.improve(0, 5 * one_second_ns));
+  finish(state, 4000, 2 * one_second_ns);
+  CHECK_FALSE(state.improve(1, 79 * one_second_ns)); // It may take another 2 s.
+  REQUIRE(state.suspect(1, true, 79 * one_second_ns));
+  finish(state, AttemptState::nothing, 2 * one_second_ns);
+  REQUIRE(state.improve(1, 80 * one_second_ns));
+  finish(state, 4000, 3 * one_second_ns);
+  CHECK_FALSE(state.improve(2, 84 * one_second_ns)); // too soon
+  REQUIRE(state.improve(2, 85 * one_second_ns));     // The last one took 1 s.
+  finish(state, 4000, 13 * one_second_ns);
+  CHECK_FALSE(state.improve(3, 459 * one_second_ns));
+  CHECK(state.improve(3, 460 * one_second_ns));
 
-  Replanning many = prepared(10 * one_second);
-  CHECK_FALSE(many.improve(0, 199 * one_second));
-  CHECK(many.improve(0, 200 * one_second));
+  AttemptState many = prepared(10 * one_second_ns);
+  CHECK_FALSE(many.improve(0, 199 * one_second_ns));
+  CHECK(many.improve(0, 200 * one_second_ns));
 }
 
 TEST_CASE("nothing changes where the leader finds nothing better, and races block a change") {
-  Replanning state = prepared();
-  REQUIRE(state.suspect(2, true, one_second));
+  AttemptState state = prepared();
+  REQUIRE(state.suspect(2, true, one_second_ns));
   CHECK(state.race() == 2);
   int agreements = 0;
   while (state.stage() != Stage::calm) {
@@ -496,12 +497,12 @@ TEST_CASE("nothing changes where the leader finds nothing better, and races bloc
       ++agreements;
       const bool ready = agreements == 4;
       REQUIRE(state.agree(
-          state.record(true, ready ? Replanning::nothing : Replanning::busy, false, true, 0)));
+          state.record(true, ready ? AttemptState::nothing : AttemptState::busy, false, true, 0)));
     }
   }
   CHECK(state.outcome() == Outcome::nothing_better);
-  Replanning other = prepared();
-  REQUIRE(other.suspect(0, true, one_second));
+  AttemptState other = prepared();
+  REQUIRE(other.suspect(0, true, one_second_ns));
   while (other.stage() != Stage::adopting) {
     const Act act = other.enter(false);
     if (act == Act::collect) other.collected();
