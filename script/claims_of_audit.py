@@ -117,6 +117,7 @@ AUDIT: Claims = {
     ],
     "README: an allreduce": [
         cell("headline", "at 2d", "two-sites", "openmpi-4.1", "allreduce", says="differs by #"),
+        cell("headline", "at 2d", "two-sites", "mpich-4.0", "reduce", says="differs by #"),
     ],
     "`cells` had": [note("cells", "met in # of * cells"), note("cells", "met in * of # cells")],
     "the cloud's broadcast": [

@@ -146,6 +146,8 @@ HLOT: Claims = {
     "Figure 5": [
         note("grid", "Single runs (Figures 5 and 6a): # broadcasts"),
         cell("grid", "HLOT is faster by", "mpich-g2"),
+        note("grid", "in single runs and at most # over all roots"),
+        given("2"),
     ],
     "Figure 6a": [
         note("grid", "Single runs (Figures 5 and 6a): # broadcasts"),

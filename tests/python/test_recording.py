@@ -318,7 +318,7 @@ def test_a_record_does_not_replace_a_network_that_the_run_does_without(
     folder = tmp_path / "it"
     folder.mkdir()
     networks.write(net, network := folder / "network.json")
-    (folder / "run.json").write_text("{}")
+    (folder / "run.json").write_text('{"schema": 1}')
     monkeypatch.setattr(knowledge, "given", lambda *_: copy)
     words = ["run", "-n", "2", "-H", hosts, "--launcher", str(recorder), "--record", str(folder)]
     before = network.read_bytes()
