@@ -145,16 +145,21 @@ def of_clusters(draw: Draw, count: int) -> Network:
 
 def simulated(problem: Problem, skeleton: Skeleton, fidelity: Fidelity, messages: int = 0) -> float:
     """Seconds on one of these networks; 0 messages: all of a long pipeline are simulated."""
-    options = simulator.Options(fidelity=fidelity, max_messages=messages)
-    return simulator.simulate(problem, skeleton, options).time
+    return _predicted(problem, skeleton, fidelity, messages).time
 
 
 def exits(
     problem: Problem, skeleton: Skeleton, fidelity: Fidelity, messages: int = 0
 ) -> list[float]:
     """Seconds after which each rank is done, likewise."""
+    return _predicted(problem, skeleton, fidelity, messages).exits
+
+
+def _predicted(
+    problem: Problem, skeleton: Skeleton, fidelity: Fidelity, messages: int
+) -> simulator.Prediction:
     options = simulator.Options(fidelity=fidelity, max_messages=messages)
-    return simulator.simulate(problem, skeleton, options).exits
+    return simulator.simulate(problem, skeleton, options)
 
 
 families: dict[str, Callable[[Draw, int], Network]] = {

@@ -199,8 +199,10 @@ def statements(point: Point) -> list[tuple[str, str, bool | None]]:
     time = {n: t for n in point.senders if (t := point.time(many(n))) is not None}
     below = [n for n in time if n <= best_of_paper]
     found: list[tuple[str, str, bool | None]] = []
-    if len([n for n in below if n >= fewest_judged]) > 1:
-        found.append((_rises if _has_delay(point) else _hardly_matters)(time, below))
+    judged = [n for n in below if n >= fewest_judged]
+    if len(judged) > 1:
+        statement, holds = (_rises if _has_delay(point) else _hardly_matters)(time, judged)
+        found.append((statement, _gains(time, below), holds))
     lost = {n: count for n in time if (count := _drops(point, many(n))) is not None}
     if lost:
         text = ", ".join(f"{n}: {count:.0f}" for n, count in lost.items())
@@ -227,24 +229,21 @@ def statements(point: Point) -> list[tuple[str, str, bool | None]]:
     return found
 
 
-def _rises(time: Mapping[int, float], below: Sequence[int]) -> tuple[str, str, bool]:
+def _rises(time: Mapping[int, float], judged: Sequence[int]) -> tuple[str, bool]:
     """Holds each number of senders up to the paper's best one against the one before it."""
-    judged = [n for n in below if n >= fewest_judged]
     gained = [time[a] / time[b] for a, b in itertools.pairwise(judged)]
     return (
         f"faster with n from {judged[0]} up to {best_of_paper}",
-        _gains(time, below),
         all(ratio > 1 + noise for ratio in gained),
     )
 
 
-def _hardly_matters(time: Mapping[int, float], below: Sequence[int]) -> tuple[str, str, bool]:
+def _hardly_matters(time: Mapping[int, float], judged: Sequence[int]) -> tuple[str, bool]:
     """Holds the numbers of senders up to the paper's best one against each other."""
-    judged = [time[n] for n in below if n >= fewest_judged]
+    found = [time[n] for n in judged]
     return (
-        f"the number of senders hardly matters (section 3.6), from n = {fewest_judged} on",
-        _gains(time, below),
-        max(judged) / min(judged) <= 1 + alike,
+        f"the number of senders hardly matters (section 3.6), from n = {judged[0]} on",
+        max(found) / min(found) <= 1 + alike,
     )
 
 
