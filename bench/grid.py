@@ -87,9 +87,8 @@ def varied(net: Network, random: np.random.Generator) -> Network:
         site_of[site] = number
     drawn = np.exp(SPREAD * random.standard_normal((len(net.sites),) * 2))
     factors = np.where(site_of[:, None] == site_of, 1, drawn[site_of[:, None], site_of])
-    found = Network(net.hosts, net.latency * factors, net.bandwidth)
-    found.message_costs = net.message_costs
-    found.sites, found.trunks, found.groups = net.sites, net.trunks, net.groups
+    found = net.copy()
+    found.latency = net.latency * factors
     return found
 
 

@@ -96,7 +96,7 @@ def predict(net: network.Network, library: str, cell: Cell) -> Predicted:
         return planner.explain(problem, options).plan.native
 
     calibrated = native_on(net)
-    without = network.from_json(network.to_json(net), "the network")
+    without = net.copy()
     without.native_times = []
     return Predicted(calibrated, native_on(without))
 

@@ -20,7 +20,6 @@ from bench.report import Subject, Table, percent, seconds, times
 from bench.session import Session
 from bench.settings import Settings
 from bench.timeline_runs import Program, programs
-from thalweg import network as networks
 from thalweg import simulator, units
 from thalweg.algorithms import Problem
 from thalweg.lab import scenario
@@ -119,7 +118,7 @@ def _directions(net: Document) -> Iterator[Fault]:
 
 def changed(net: Network, changes: Sequence[Document]) -> Network:
     """Returns a network after changes of the lab."""
-    result = networks.from_json(networks.to_json(net), "changed")
+    result = net.copy()
     names = [host.name for host in net.hosts]
     latency, hosts, trunks = result.latency.copy(), list(result.hosts), list(result.trunks)
     for change in changes:

@@ -98,7 +98,7 @@ def plan(session: Session, build: Build, net: Network, name: str) -> Planned:
     The runtime compares predictions with what it observes, on the lab's dilated network.
     """
     path = session.folder / f"{name}.json"
-    slower = networks.from_json(networks.to_json(net), "dilated")
+    slower = net.copy()
     adapt.slow_down(slower, session.dilation)
     networks.write(slower, path)
     return session.plan_for(build, path)

@@ -2,6 +2,7 @@
 
 #include "core.hpp"
 #include "fields.hpp"
+#include "network/change.hpp"
 #include "network/file.hpp"
 #include "network/hierarchy.hpp"
 #include "network/host_classes.hpp"
@@ -225,6 +226,25 @@ void bind_extracts(nb::class_<Network>& c, const std::string& name) {
         "from_"_a, "to"_a);
 }
 
+/// Binds apply(), whose rules change.hpp states.
+void change_part(Network& network, const std::string& what, const std::string& quantity,
+                 std::vector<HostId> from, std::vector<HostId> to, double factor, double excess,
+                 std::string trunk) {
+  check_hosts(network, from);
+  check_hosts(network, to);
+  std::ranges::sort(from);
+  std::ranges::sort(to);
+  Change change{.from = std::move(from),
+                .to = std::move(to),
+                .trunk = std::move(trunk),
+                .factor = factor,
+                .excess = Time(excess)};
+  from_python(what, change.what);
+  Quantity changed{};
+  from_python(quantity, changed);
+  apply(network, change, changed);
+}
+
 void bind_class(nb::module_& m) {
   nb::class_<Network> c(m, "Network");
   c.def("__init__", construct, "hosts"_a, "latency"_a, "bandwidth"_a);
@@ -268,6 +288,9 @@ void bind_class(nb::module_& m) {
       .def("representatives", [](const Network& n) { return representatives(host_classes(n)); })
       .def_static("from_classes", from_classes, "hosts"_a, "class_of"_a, "latency"_a, "bandwidth"_a,
                   "latency_self"_a = nb::none(), "bandwidth_self"_a = nb::none())
+      .def("copy", [](const Network& n) { return n; })
+      .def("change_part", change_part, "what"_a, "quantity"_a, "from_"_a, "to"_a, "factor"_a = 1.0,
+           "excess"_a = 0.0, "trunk"_a = "")
       .def("compact",
            [](const Network& n) {
              Network copy = n;

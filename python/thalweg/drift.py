@@ -215,7 +215,7 @@ def calibrated(
     Pairs that were measured get their own values; others of the same cause change as it did. A
     port's or trunk's capacity changes with its pairs, and is never less than a measured flow's.
     """
-    result = networks.from_json(networks.to_json(net), "network")
+    result = net.copy()
     place = {host.name: at for at, host in enumerate(net.hosts)}
     factors: dict[str, float] = {}
     lines = []

@@ -5,7 +5,7 @@ Also checks, before a run and after it, whether plans could follow at all.
 
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,9 @@ from typing import Any
 from thalweg import changes, console, inputs, knowledge, switches, weather
 from thalweg import network as networks
 from thalweg.changes import Change
-from thalweg.errors import UserError
+from thalweg.errors import UserError, user_errors
 from thalweg.files import check_output, writing
 from thalweg.network import Host, Network, Trunk
-
-CHANGING = ("latency", "bandwidth", "hosts", "trunks")
-"""What of a network an attempt may change."""
 
 
 def check_options(
@@ -96,7 +93,7 @@ def learn(
         return
     try:
         before = inputs.network(source)
-        after = _copy(before)
+        after = before.copy()
         changed_network(after, found)
     except UserError as error:
         console.note(f"the weather doesn't learn what this run found of the network: {error}")
@@ -105,6 +102,7 @@ def learn(
     knowledge.add(hosts, weather.of_change(before, after, at), called)
 
 
+@user_errors()
 def changed_network(net: Network, found: list[Change]) -> list[str]:
     """Changes a network as the plans that were kept took it to have changed.
 
@@ -113,35 +111,35 @@ def changed_network(net: Network, found: list[Change]) -> list[str]:
     UserError for another network.
     """
     kept = [change for change in found if change["adopted"] > 0 and change["outcome"] == "adopted"]
-    before = _copy(net)
+    before = net.copy()
     lines: list[str] = []
     for _, own in groupby(kept, key=lambda change: change.get("communicator")):
-        after = _copy(before)
-        lines += _follow(after, list(own))
+        after, followed = _followed(before, own)
+        lines += followed
         _take_changes(net, before, after)
     return list(dict.fromkeys(lines))
 
 
-def _follow(net: Network, found: Sequence[Change]) -> list[str]:
-    """Changes a network by the causes that one communicator found; returns a line for each.
+def _followed(net: Network, found: Iterable[Change]) -> tuple[Network, list[str]]:
+    """Returns a network after the causes that one communicator found, and a line for each.
 
     After a recovery it is as it was before the change of plans that had avoided what became slower.
     """
     lines: list[str] = []
-    before = _copy(net)
+    before = after = net
     place = {host.name: at for at, host in enumerate(net.hosts)}
     for change in found:
-        was = _copy(net)
+        was = after
         if change.get("recovery"):
-            for name in CHANGING:
-                setattr(net, name, getattr(before, name))
+            after = before
             lines.append("as before the last change of plans")
         else:
+            after = after.copy()
             for cause in change["causes"]:
-                _apply(net, cause, change["quantity"], place)
+                _apply(after, cause, change["quantity"], place)
                 lines.append(changes.cause_text(cause, change["quantity"]))
         before = was
-    return lines
+    return after, lines
 
 
 def _take_changes(net: Network, before: Network, after: Network) -> None:
@@ -166,10 +164,6 @@ def _take_changes(net: Network, before: Network, after: Network) -> None:
     ]
 
 
-def _copy(net: Network) -> Network:
-    return networks.from_json(networks.to_json(net), "the network before a change")
-
-
 def keep_network(source: Path, summary: Mapping[str, Any] | None, output: Path) -> list[str]:
     """Writes the network that a run ended with; returns what changed. Raises UserError.
 
@@ -192,43 +186,12 @@ def _apply(net: Network, cause: Mapping[str, Any], quantity: str, place: dict[st
             f"the run's plans were for a network with a host {min(unknown)}, which --network lacks"
         )
     starts, ends = ([place[name] for name in cause[side]] for side in ("from", "to"))
-    matrix = getattr(net, quantity).copy()
-    for a in starts:
-        for b in ends:
-            if a == b:
-                continue
-            if quantity == "bandwidth":
-                matrix[a, b] /= cause["factor"]
-            else:
-                matrix[a, b] = max(matrix[a, b] / 100, matrix[a, b] + cause["excess"])
-    setattr(net, quantity, matrix)
-    if quantity != "bandwidth":
-        return
-    factor, what = cause["factor"], cause["what"]
-    net.hosts = [
-        Host(
-            host.name,
-            host.egress / (factor if what == "egress" and starts == [at] else 1),
-            host.ingress / (factor if what == "ingress" and ends == [at] else 1),
-        )
-        for at, host in enumerate(net.hosts)
-    ]
-    net.trunks = [
-        Trunk(
-            trunk.name,
-            trunk.from_,
-            trunk.to,
-            trunk.capacity / (factor if _is_through(cause, trunk, starts, ends) else 1),
-            trunk.senders,
-        )
-        for trunk in net.trunks
-    ]
-
-
-def _is_through(cause: Mapping[str, Any], trunk: Trunk, starts: list[int], ends: list[int]) -> bool:
-    """As the runtime has it: a trunk by its name; between sites, trunks of no others."""
-    if cause["what"] == "trunk":
-        return bool(cause["name"] == f"trunk {trunk.name}")
-    return (
-        cause["what"] == "sites" and set(trunk.from_) <= set(starts) and set(trunk.to) <= set(ends)
+    net.change_part(
+        cause["what"],
+        quantity,
+        starts,
+        ends,
+        factor=cause.get("factor", 1.0),
+        excess=cause.get("excess", 0.0),
+        trunk=cause["name"].removeprefix("trunk "),
     )

@@ -4,11 +4,13 @@ A Network's `latency` (seconds) and `bandwidth` (bytes per second, of a single f
 arrays indexed [from, to]: views, so that writing to them changes the network, which keeps all pairs
 from then on. A network of more than 8,192 hosts has no such arrays: Network.from_classes() makes
 one of classes of hosts that are alike; latency_between(), latency_among() and latency_counts() read
-it. compact() is a copy that keeps hosts that are alike by classes. A network's lists (`hosts`,
-`trunks`, `sites`, `groups`, `native_times`) and its dictionary `message_costs` are copies: assign a
-new one to change it. While one thread plans or simulates with a network, no other may change it or
-take these arrays, which changes how pairs are kept. Hosts in trunks, sites and groups are indices
-into `hosts`. An infinite rate is unlimited, or not measured.
+it. copy() returns another network with the same content, compact() one that keeps hosts that are
+alike by classes. change_part() lets what goes through a trunk, between two sites, through a port or
+between two hosts take another time, by the rules in src/network/change.hpp. A network's lists
+(`hosts`, `trunks`, `sites`, `groups`, `native_times`) and its dictionary `message_costs` are
+copies: assign a new one to change it. While one thread plans or simulates with a network, no other
+may change it or take these arrays, which changes how pairs are kept. Hosts in trunks, sites and
+groups are indices into `hosts`. An infinite rate is unlimited, or not measured.
 """
 
 from os import PathLike, fspath

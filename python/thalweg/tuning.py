@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 
 from thalweg import hierarchy, operations, planner, wisdom
-from thalweg import network as networks
 from thalweg.analysis import links, stages
 from thalweg.analysis.tables import SHAPE, Run
 from thalweg.collective import Kind, parse_kind
@@ -122,7 +121,7 @@ def corrected_network(run: Run) -> tuple[Network, list[Correction]]:
             f"a network of {len(run.network.hosts):,} hosts: trees are tuned on up to "
             f"{hierarchy.MOST_HOSTS:,}; give --network one of the run's own hosts"
         )
-    network = networks.from_json(networks.to_json(run.network), "network")
+    network = run.network.copy()
     number = {host.name: at for at, host in enumerate(network.hosts)}
     observed = links.ratios(run).filter(pl.col("clean_messages") >= FEWEST)
     if observed.is_empty():

@@ -243,6 +243,8 @@ def check_edits(edit: tuple[str, Any, Any, Any]) -> None:
             net.bandwidth[int(a) % RANKS, int(b) % RANKS] = value
         elif what == "set":
             net.set_latency(a, b, value)
+        elif what == "part":
+            net.change_part("egress", "bandwidth", [a], [b], value)
         elif what == "error":
             net.latency_error = np.full((RANKS, RANKS), value, dtype=np.float32)
         elif what == "sites":
@@ -342,8 +344,8 @@ def strategies(plan: bytes) -> list[Property]:
     odd = st.sampled_from(ODD)
     number = st.sampled_from(NUMBERS)
     host = st.sampled_from([*range(-1, RANKS + 1), 2**31 - 1, 10**9])
-    edits = ("trunk", "host", "latency", "bandwidth", "set", "error", "sites", "groups", "cost",
-             "eager", "native", "window")  # fmt: skip
+    edits = ("trunk", "host", "latency", "bandwidth", "set", "part", "error", "sites", "groups",
+             "cost", "eager", "native", "window")  # fmt: skip
     usual: dict[str, st.SearchStrategy[Any]] = {
         "operation": st.sampled_from(["bcast", "gather", "alltoall", "allreduce", "x", None, 3]),
         "nbytes": st.one_of(odd, st.sampled_from([1000, "64KB", [1, 2, 3, 4], np.int64(7)])),

@@ -124,6 +124,30 @@ def test_a_network_is_made_of_its_parts() -> None:
     assert made.find("c") is None
 
 
+def test_a_copy_has_the_same_content_and_stays_as_it_is(example: Network) -> None:
+    copy = example.copy()
+    assert copy == example
+    example.latency[0, 1] = 7
+    example.trunks = []
+    assert copy.latency[0, 1] < 1
+    assert len(copy.trunks) == 1
+
+
+def test_a_part_of_a_network_changes_whatever_the_order_of_its_hosts(example: Network) -> None:
+    (trunk,) = example.trunks
+    slower, other = example.copy(), example.copy()
+    slower.change_part("sites", "bandwidth", [1, 0], [2], factor=4)
+    assert slower.trunks[0].capacity == trunk.capacity / 4
+    assert slower.bandwidth[0, 2] == example.bandwidth[0, 2] / 4
+    assert slower.bandwidth[2, 0] == example.bandwidth[2, 0]
+    other.change_part("trunk", "bandwidth", trunk.from_, trunk.to, factor=4, trunk=trunk.name)
+    assert other == slower
+    with pytest.raises(ValueError, match=r'"door" is unknown: must be "trunk", .* or "pair"'):
+        example.change_part("door", "bandwidth", [0], [1])
+    with pytest.raises(ValueError, match="there is no host number 3"):
+        example.change_part("pair", "latency", [0], [3])
+
+
 def test_a_network_keeps_its_shape() -> None:
     even = network.even_network(3, 0.01, 1e6)
     with pytest.raises(ValueError, match="a matrix of 2 by 2 numbers doesn't fit"):

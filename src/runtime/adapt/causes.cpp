@@ -3,15 +3,13 @@
 #include "units/index.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace thalweg::runtime {
 namespace {
 
 using What = Cause::What;
-
-bool has(std::span<const HostId> hosts, HostId host) {
-  return std::ranges::binary_search(hosts, host);
-}
 
 std::vector<HostId> sorted(std::vector<HostId> hosts) {
   std::ranges::sort(hosts);
@@ -27,74 +25,37 @@ std::vector<HostId> all_but(HostId one, HostId count) {
 
 } // namespace
 
-Cause::Ends Cause::ends(const Network& network) const {
+network::Change Cause::on(const Network& network) const {
+  const auto between = [this](std::vector<HostId> senders, std::vector<HostId> receivers,
+                              const std::string& trunk = {}) {
+    return network::Change{.what = what,
+                           .from = std::move(senders),
+                           .to = std::move(receivers),
+                           .trunk = trunk,
+                           .factor = factor,
+                           .excess = units::Time(excess_ns * 1e-9)};
+  };
   switch (what) {
   case What::trunk: {
     const network::Trunk& trunk = network.trunks[index(from)];
-    return {sorted(trunk.from), sorted(trunk.to)};
+    return between(sorted(trunk.from), sorted(trunk.to), trunk.name);
   }
   case What::sites:
-    return {sorted(network.sites[index(from)]), sorted(network.sites[index(to)])};
+    return between(sorted(network.sites[index(from)]), sorted(network.sites[index(to)]));
   case What::egress:
-    return {{from}, all_but(from, network.size())};
+    return between({from}, all_but(from, network.size()));
   case What::ingress:
-    return {all_but(from, network.size()), {from}};
+    return between(all_but(from, network.size()), {from});
   case What::pair:
-    return {{from}, {to}};
+    return between({from}, {to});
   }
   return {};
 }
 
-bool Cause::Ends::cover(HostId from_host, HostId to_host) const {
-  return from_host != to_host && has(from, from_host) && has(to, to_host);
-}
-
-bool Cause::Ends::include(const network::Trunk& trunk) const {
-  return std::ranges::all_of(trunk.from, [&](HostId host) { return has(from, host); }) &&
-         std::ranges::all_of(trunk.to, [&](HostId host) { return has(to, host); });
-}
-
-std::pair<HostId, HostId> Cause::Ends::first_pair() const {
-  for (const HostId a : from)
-    for (const HostId b : to)
-      if (a != b) return {a, b};
-  return {0, 0};
-}
-
-namespace {
-
-void change_pair(Network& network, HostId a, HostId b, const Cause& cause, Quantity quantity) {
-  if (quantity == Quantity::bandwidth) {
-    const units::Rate rate = network.bandwidth(a, b);
-    network.bandwidth.set(a, b, units::Rate(rate.value() / cause.factor));
-  } else {
-    // A path doesn't become shorter than a hundredth.
-    const double before = network.latency(a, b).value();
-    network.latency.set(a, b, units::Time(std::max(before / 100, before + cause.excess_ns * 1e-9)));
-  }
-}
-
-void change_capacity(Network& network, const Cause& cause, const Cause::Ends& ends) {
-  const auto scale = [&](units::Rate& rate) { rate = units::Rate(rate.value() / cause.factor); };
-  if (cause.what == What::trunk) scale(network.trunks[index(cause.from)].capacity);
-  if (cause.what == What::egress) scale(network.hosts[index(cause.from)].egress);
-  if (cause.what == What::ingress) scale(network.hosts[index(cause.from)].ingress);
-  if (cause.what != What::sites) return;
-  for (network::Trunk& trunk : network.trunks)
-    if (ends.include(trunk)) scale(trunk.capacity);
-}
-
-} // namespace
-
 Network changed(const Network& network, std::span<const Cause> causes, Quantity quantity) {
   Network result = network;
-  for (const Cause& cause : causes) {
-    const Cause::Ends ends = cause.ends(network);
-    for (const HostId a : ends.from)
-      for (const HostId b : ends.to)
-        if (a != b) change_pair(result, a, b, cause, quantity);
-    if (quantity == Quantity::bandwidth) change_capacity(result, cause, ends);
-  }
+  for (const Cause& cause : causes)
+    network::apply(result, cause.on(network), quantity);
   return result;
 }
 

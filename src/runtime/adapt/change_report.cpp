@@ -24,10 +24,10 @@ std::string names(const Network& network, const std::vector<HostId>& hosts) {
 }
 
 std::string report(const Network& network, const Cause& cause) {
-  const Cause::Ends ends = cause.ends(network);
+  const network::Change change = cause.on(network);
   return "{\"what\": " + quoted(units::name_of(cause.what)) +
          ", \"name\": " + quoted(to_text(network, cause)) +
-         ", \"from\": " + names(network, ends.from) + ", \"to\": " + names(network, ends.to) +
+         ", \"from\": " + names(network, change.from) + ", \"to\": " + names(network, change.to) +
          ", \"factor\": " + observe::digits(cause.factor, 3) +
          ", \"excess\": " + seconds(cause.excess_ns) + "}";
 }

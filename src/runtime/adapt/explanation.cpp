@@ -190,7 +190,7 @@ private:
   void add_suspects(std::vector<Suspect>& all, const std::vector<Cause>& causes) const {
     std::vector<double> latency_ns;
     for (const Cause& cause : causes) {
-      const auto [from, to] = cause.ends(_seen.network).first_pair();
+      const auto [from, to] = cause.on(_seen.network).first_pair();
       latency_ns.push_back(1e9 * _seen.network.latency(from, to).value());
     }
     for (const Quantity quantity : {Quantity::bandwidth, Quantity::latency}) {
@@ -259,10 +259,10 @@ private:
     const Network& net = _seen.network;
     const std::vector<std::size_t> different = differences();
     const auto add = [&](const Cause& cause) {
-      const Cause::Ends ends = cause.ends(net);
+      const network::Change change = cause.on(net);
       const auto is_within = [&](std::size_t at) {
         const auto [from, to] = hosts_of(at);
-        return ends.cover(from, to);
+        return change.covers(from, to);
       };
       if (std::ranges::any_of(different, is_within)) result.push_back({cause});
     };

@@ -159,23 +159,6 @@ TEST_CASE("a cause changes its pairs and its capacity, and nothing else") {
   network::validate(later);
 }
 
-TEST_CASE("a trunk to several sites keeps its capacity where one of them is slower") {
-  for (std::int32_t to = 1; to < 4; ++to) {
-    CAPTURE(to);
-    network::Network net = network::even_network(8, units::Time(1e-3), units::Rate(1e7));
-    net.sites = {{0, 1}, {2, 3}, {4, 5}, {6, 7}};
-    const units::Rate rate(2e7);
-    net.trunks.push_back({.name = "uplink", .from = {0, 1}, .to = {2, 3, 4, 5, 6, 7}});
-    net.trunks.push_back({.name = "direct", .from = {0, 1}, .to = net.sites[index(to)]});
-    for (network::Trunk& trunk : net.trunks)
-      trunk.capacity = rate;
-    const Cause sites{.what = What::sites, .from = 0, .to = to, .factor = 10};
-    const auto after = runtime::changed(net, std::vector{sites}, Quantity::bandwidth);
-    CHECK(after.trunks[0].capacity == rate);
-    CHECK(after.trunks[1].capacity.value() == rate.value() / 10);
-  }
-}
-
 TEST_CASE("a plan replaces those of one class of sizes, in any table") {
   const auto cases = test::share_of<std::uint64_t>(200, 20);
   for (std::uint64_t seed = 0; seed < cases; ++seed) {
