@@ -39,7 +39,7 @@ from thalweg.errors import UserError
 from thalweg.hosts import Host
 from thalweg.lab import counters, validity
 from thalweg.lab.control import Control
-from thalweg.mapping import Mapping as Placed
+from thalweg.mapping import Mapping as RankMapping
 from thalweg.matrices import Program
 from thalweg.network import Network
 
@@ -174,7 +174,7 @@ def _measure(
 
 
 def _in_one_launch(
-    session: Session, build: Build, net: Network, kernel: Kernel, placed: Mapping[str, Placed],
+    session: Session, build: Build, net: Network, kernel: Kernel, placed: Mapping[str, RankMapping],
     repetitions: int,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Runs a kernel in all placements in turn. Raises LaunchFailedError."""
@@ -213,7 +213,7 @@ def order_of(hosts: Sequence[str], net: Network, placement: Sequence[int]) -> li
 
 
 def _in_launches(
-    session: Session, build: Build, net: Network, kernel: Kernel, placed: Mapping[str, Placed],
+    session: Session, build: Build, net: Network, kernel: Kernel, placed: Mapping[str, RankMapping],
     repetitions: int,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Runs a program in some placements in turn, and in the mapping's with plans for it."""
@@ -240,7 +240,7 @@ def _in_launches(
 
 
 def _facts(
-    net: Network, program: Program, placed: Mapping[str, Placed], native: str
+    net: Network, program: Program, placed: Mapping[str, RankMapping], native: str
 ) -> dict[str, Any]:
     return {
         "cost": costs(net, program, placed, native),
@@ -273,7 +273,7 @@ def _record(session: Session, build: Build, kernel: Kernel) -> Program:
 
 
 def _sample(
-    session: Session, build: Build, net: Network, kernel: Kernel, placed: Placed,
+    session: Session, build: Build, net: Network, kernel: Kernel, placed: RankMapping,
     environment: Mapping[str, str],
 ) -> dict[str, Any]:  # fmt: skip
     """One run: the un-dilated seconds of the kernel's timed part. Raises LaunchFailedError."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.builds import Build
 from bench.session import LaunchFailedError
 from thalweg import mapping, paths, run_placement
-from thalweg.mapping import Mapping as Placed
+from thalweg.mapping import Mapping as RankMapping
 from thalweg.matrices import Program
 from thalweg.network import Network
 
@@ -101,7 +101,7 @@ compared = ("block", "interleave", "scotch", "thalweg", "random", "intra-only", 
 def placements(
     net: Network, program: Program, slots: Sequence[int], native: str,
     methods: Sequence[str] = compared,
-) -> dict[str, Placed]:  # fmt: skip
+) -> dict[str, RankMapping]:  # fmt: skip
     """Returns the placements that are compared, of a program that runs without plans with this
     library's own collectives, or with plans if it is empty. The launcher's order stays as in
     `thalweg run`; Scotch is left out where ranks exchange no messages, which it can't map."""
@@ -122,7 +122,7 @@ def placements(
 
 
 def costs(
-    net: Network, program: Program, placed: Mapping[str, Placed], native: str
+    net: Network, program: Program, placed: Mapping[str, RankMapping], native: str
 ) -> dict[str, float]:
     """Returns what placements cost, by the measure by which the mapping chose."""
     return {method: cost(net, program, each.placement, native) for method, each in placed.items()}

@@ -43,7 +43,7 @@ Asked = tuple[Contest, int]
 
 
 @dataclass(frozen=True)
-class Question:
+class ContestOnNetwork:
     """One collective and size on a network; `library` is the planner's and simulator's."""
 
     contest: Contest
@@ -110,8 +110,8 @@ def parts(settings: Settings, page: Page) -> Campaign[Asked]:
         return rounds * sum(asked(settings, wanted, truth.network).predicted().values())
 
     def measure(session: Session, build: Build, planned: Planned, wanted: Asked) -> None:
-        question = asked(settings, wanted, network.read(planned.network), build.flavour)
-        add_measured(page, session, build, planned, question, settings)
+        case = asked(settings, wanted, network.read(planned.network), build.flavour)
+        add_measured(page, session, build, planned, case, settings)
 
     return Campaign(list(grid(settings)), _what, labels, seconds, measure)
 
@@ -127,10 +127,10 @@ def simulate(settings: Settings) -> None:
     page.finish()
 
 
-def asked(settings: Settings, wanted: Asked, net: Network, library: str = "") -> Question:
+def asked(settings: Settings, wanted: Asked, net: Network, library: str = "") -> ContestOnNetwork:
     """Applies the requested numbers of senders, else those of the paper's figures."""
     contest, size = wanted
-    return Question(contest, size, net, library, settings.senders or numbers)
+    return ContestOnNetwork(contest, size, net, library, settings.senders or numbers)
 
 
 def grid(settings: Settings) -> Iterator[Asked]:
@@ -144,14 +144,14 @@ def add_measured(
     session: Session,
     build: Build,
     planned: Planned,
-    question: Question,
+    case: ContestOnNetwork,
     settings: Settings,
 ) -> None:
     """All algorithms for one collective and size, interleaved in one launch."""
-    predicted = question.predicted()
-    named = facts(question, session.scenario, predicted)
-    collective = question.contest.collective
-    cells = [Cell(collective, question.size, 0, each) for each in named["variants"].values()]
+    predicted = case.predicted()
+    named = facts(case, session.scenario, predicted)
+    collective = case.contest.collective
+    cells = [Cell(collective, case.size, 0, each) for each in named["variants"].values()]
     each_round = sum(predicted.values()) * session.dilation * (settings.repetitions + 1)
     timeout = max(launch_timeout, most_congested * each_round)
     measured = session.measure(
@@ -162,16 +162,16 @@ def add_measured(
         "dilation": session.dilation,
         "failed_launches": measured.failed_launches,
     }
-    wanted = (question.contest, question.size)
+    wanted = (case.contest, case.size)
     page.add(labels(session.name, build.name, wanted), named, measured.raw())
 
 
-def add_simulated(page: Page, question: Question, truth: Scenario) -> None:
+def add_simulated(page: Page, case: ContestOnNetwork, truth: Scenario) -> None:
     """Returns predictions in place of samples."""
-    predicted = question.predicted()
-    named = facts(question, truth, predicted)
-    samples = [_simulated(question, named["variants"][name], t) for name, t in predicted.items()]
-    wanted = (question.contest, question.size)
+    predicted = case.predicted()
+    named = facts(case, truth, predicted)
+    samples = [_simulated(case, named["variants"][name], t) for name, t in predicted.items()]
+    wanted = (case.contest, case.size)
     page.add(labels(truth.name, by_simulator, wanted), {**named, "repetitions": 1}, samples)
 
 
@@ -180,20 +180,22 @@ def labels(scenario_name: str, build: str, wanted: Asked) -> dict[str, Any]:
     return asked_labels(scenario_name, build, (contest.collective, size))
 
 
-def facts(question: Question, truth: Scenario, predicted: Mapping[str, float]) -> dict[str, Any]:
-    """Returns what the page needs besides the samples; names as in Question.choices."""
-    algorithm, parameters = question.choices[plan]
+def facts(
+    case: ContestOnNetwork, truth: Scenario, predicted: Mapping[str, float]
+) -> dict[str, Any]:
+    """Returns what the page needs besides the samples; names as in ContestOnNetwork.choices."""
+    algorithm, parameters = case.choices[plan]
     sites = truth.plain["sites"]
     pair = (sites[0][0], sites[1][0])
     (trunk,) = (each for each in compare.trunks(truth) if pair in each.flows)
     return {
-        "ranks": question.ranks,
-        "bound": physical_limit(truth, question.contest.collective, question.size),
-        "senders": question.senders,
+        "ranks": case.ranks,
+        "bound": physical_limit(truth, case.contest.collective, case.size),
+        "senders": case.senders,
         "filling": trunk.senders,
         "planned": variant(algorithm, parameters),
         "variants": {
-            **{name: variant(*choice) for name, choice in question.choices.items()},
+            **{name: variant(*choice) for name, choice in case.choices.items()},
             plan: thalweg,
         },
         "predicted": dict(predicted),
@@ -205,10 +207,10 @@ def facts(question: Question, truth: Scenario, predicted: Mapping[str, float]) -
     }
 
 
-def _simulated(question: Question, name: str, time: float) -> Record:
+def _simulated(case: ContestOnNetwork, name: str, time: float) -> Record:
     """Makes a sample as thalweg-bench writes it."""
     return {
-        "collective": question.contest.collective, "size": question.size, "root": 0,
+        "collective": case.contest.collective, "size": case.size, "root": 0,
         "variant": name, "repetition": 0, "time": time, "entry_skew": 0.0, "correct": True,
         "lab": None, "invalid": [],
     }  # fmt: skip

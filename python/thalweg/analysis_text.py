@@ -10,7 +10,7 @@ from rich.table import Table
 from thalweg import units
 from thalweg.analysis import paths, stages, waits, words
 from thalweg.analysis.findings import Findings
-from thalweg.printable import plural
+from thalweg.printable import plural, ranges
 from thalweg.units import ns_to_text
 
 MOST = 10
@@ -136,17 +136,6 @@ def _groups(found: Findings) -> Iterator[Any]:
         table.add_row(ranges(group.ranks), str(group.representative), ns_to_text(group.total),
                       f"{mostly[0]} ({_percent(share)})")  # fmt: skip
     yield table
-
-
-def ranges(ranks: Sequence[int]) -> str:
-    """Returns text such as "0-3, 7"."""
-    parts: list[list[int]] = []
-    for rank in ranks:
-        if parts and parts[-1][1] == rank - 1:
-            parts[-1][1] = rank
-        else:
-            parts.append([rank, rank])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
 
 
 def _imbalance(found: Findings) -> Iterator[Any]:

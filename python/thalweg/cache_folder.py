@@ -12,7 +12,8 @@ ANOTHER_CACHE = "make room, or set XDG_CACHE_HOME to a folder for all that is ke
 
 
 def cache() -> Path:
-    """Returns the folder of measured networks: $XDG_CACHE_HOME/thalweg, else ~/.cache/thalweg."""
+    """Returns the folder of all that is kept between runs: $XDG_CACHE_HOME/thalweg, else
+    ~/.cache/thalweg. Raises UserError if there is no home folder."""
     if named := os.environ.get("XDG_CACHE_HOME"):
         return Path(named) / "thalweg"
     try:

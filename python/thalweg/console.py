@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 from thalweg.printable import printable
@@ -18,6 +18,7 @@ from thalweg.printable import printable
 if TYPE_CHECKING:  # otherwise imported where it is needed: notes alone don't wait for it
     from rich.console import Console
     from rich.progress import Progress
+    from rich.table import Table
     from rich.text import Text
 
 # Output to a pipe, a file or CI isn't cut to 80 columns.
@@ -50,6 +51,16 @@ def styled(text: str, style: str) -> "Text":
     from rich.text import Text
 
     return Text(printable(text), style=style)
+
+
+def table(*headings: str, rows: Iterable[Sequence[str]] = ()) -> "Table":
+    """Returns a table without lines, for show()."""
+    from rich.table import Table
+
+    found = Table(*headings, box=None, pad_edge=False)
+    for row in rows:
+        found.add_row(*row)
+    return found
 
 
 def _console(*, stderr: bool) -> "Console":

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from thalweg import network as networks
 from thalweg.caution import THRESHOLD
-from thalweg.network import Network
+from thalweg.network import Network, host_numbers
 from thalweg.units import factor_to_text
 from thalweg.weather import Entry, History, Pair, Quantity
 
@@ -45,7 +45,7 @@ class Misfit:
 
 def misfits(net: Network, found: Entry, threshold: float = THRESHOLD) -> list[Misfit]:
     """Returns what was found to be more than `threshold` better or worse, the worst first."""
-    place = {host.name: at for at, host in enumerate(net.hosts)}
+    place = host_numbers(net)
     result = []
     quantities: Sequence[Quantity] = ("latency", "bandwidth")
     for quantity in quantities:
@@ -118,7 +118,7 @@ def causes(net: Network, found: Entry, quantity: Quantity, threshold: float) -> 
     """
     import numpy as np
 
-    place = {host.name: at for at, host in enumerate(net.hosts)}
+    place = host_numbers(net)
     values: Mapping[Pair, float] = getattr(found, quantity)
     measured = {(place[a], place[b]) for a, b in values if a in place and b in place}
     wrong = {
@@ -216,7 +216,7 @@ def calibrated(
     port's or trunk's capacity changes with its pairs, and is never less than a measured flow's.
     """
     result = net.copy()
-    place = {host.name: at for at, host in enumerate(net.hosts)}
+    place = host_numbers(net)
     factors: dict[str, float] = {}
     lines = []
     quantities: Sequence[Quantity] = ("latency", "bandwidth")

@@ -10,8 +10,8 @@ from rich.table import Table
 
 from thalweg import console, units
 from thalweg.algorithms import Parameters
-from thalweg.choice import NATIVE, Choice
 from thalweg.collective import Kind
+from thalweg.explained_plan import NATIVE, ExplainedPlan
 from thalweg.planner import Candidate, Native
 
 MOST_CANDIDATES = 24
@@ -34,14 +34,14 @@ class Link:
     time: float = 0.0
 
 
-def text(plan: Choice) -> str:
+def text(plan: ExplainedPlan) -> str:
     """Returns what `thalweg explain` prints."""
     found = io.StringIO()
     console.plain(found).print(*parts(plan), sep="\n")
     return "\n".join(line.rstrip() for line in found.getvalue().splitlines()) + "\n"
 
 
-def parts(plan: Choice) -> list[RenderableType]:
+def parts(plan: ExplainedPlan) -> list[RenderableType]:
     """Returns the content of text() for console.show()."""
     found: list[RenderableType] = [console.styled(plan.title, "bold"), plan.reason]
     if plan.native.algorithm:
@@ -67,7 +67,7 @@ def remarks(library: str, natives: Iterable[str]) -> list[str]:
     return [] if library or not any(natives) else [WITHOUT_LIBRARY]
 
 
-def critical_links(plan: Choice) -> list[Link]:
+def critical_links(plan: ExplainedPlan) -> list[Link]:
     """Returns the links of the critical path, the one with the most time first.
 
     A message's time on the path counts from the end of the message before it on the path.
@@ -127,10 +127,8 @@ def _time(time: float | None) -> str:
     return "-" if time is None else units.time_to_text(time)
 
 
-def _critical_path(plan: Choice, links: Sequence[Link]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for heading in ("critical path", "", "messages", "time", "share"):
-        table.add_column(heading)
+def _critical_path(plan: ExplainedPlan, links: Sequence[Link]) -> Table:
+    table = console.table("critical path", "", "messages", "time", "share")
     for index, link in enumerate(links[:MOST_LINKS]):
         table.add_row(
             f"{plan.host(link.sender)} → {plan.host(link.receiver)}",
@@ -147,7 +145,7 @@ def _critical_path(plan: Choice, links: Sequence[Link]) -> Table:
 # For programs ----------------------------------------------------------------------------------
 
 
-def as_json(plan: Choice) -> dict[str, Any]:
+def as_json(plan: ExplainedPlan) -> dict[str, Any]:
     links = [
         {
             "from": link.sender,
@@ -183,7 +181,7 @@ def as_json(plan: Choice) -> dict[str, Any]:
     }
 
 
-def asked_json(plan: Choice) -> dict[str, Any]:
+def asked_json(plan: ExplainedPlan) -> dict[str, Any]:
     """Returns the operation and its setting."""
     collective = plan.collective
     asked: dict[str, Any] = {
@@ -196,7 +194,7 @@ def asked_json(plan: Choice) -> dict[str, Any]:
     return asked | ({"block_sizes": collective.block_sizes} if collective.block_sizes else {})
 
 
-def plan_json(plan: Choice) -> dict[str, Any]:
+def plan_json(plan: ExplainedPlan) -> dict[str, Any]:
     """Returns the choice."""
     return {
         "algorithm": plan.algorithm,

@@ -29,15 +29,18 @@ def keep(
     summary: dict[str, Any] | None,
     *,
     bound: bool,
+    is_missing: bool,
 ) -> str | None:
     """Keeps what a run left that has ended: its record, its time and its races. Returns what came
-    of its placement; None if the ranks were in the launcher's order, or nothing is recorded."""
+    of its placement; None if the ranks were in the launcher's order, or nothing is recorded.
+
+    `is_missing`: what run_summary.is_missing() returns, as for tell().
+    """
     came_of_it = None
     if recording:
         with _status_stands():
             recording.finish(words, prepared.launcher.name, status)
-            said = run_summary.is_missing(summary, status, prepared.placement[0])
-            came_of_it = _follow_up(prepared, recording.folder, bound=bound, said=said)
+            came_of_it = _follow_up(prepared, recording.folder, bound=bound, is_missing=is_missing)
     if prepared.plan:
         from thalweg import races
 
@@ -83,12 +86,12 @@ def follow_network(
             console.note(said)
 
 
-def _follow_up(prepared: Preparation, folder: Path, *, bound: bool, said: bool) -> str | None:
+def _follow_up(prepared: Preparation, folder: Path, *, bound: bool, is_missing: bool) -> str | None:
     """Adds a run's record to the weather of its hosts and its time to those of its placement, and
     says what came of that.
 
     A note says why if the record can't be read. None if the ranks were in the launcher's order, or
-    if none has described its run and it is `said` why.
+    if none of them has described its run and tell() says why: the summary `is_missing`, too.
     """
     if not prepared.plan:
         return None
@@ -99,7 +102,7 @@ def _follow_up(prepared: Preparation, folder: Path, *, bound: bool, said: bool) 
     try:
         run = record.read(folder)
     except UserError as error:
-        if said and not recording.is_described(folder):
+        if is_missing and not recording.is_described(folder):
             return None
         console.note(f"the weather learns nothing from this run: {error}")
         return str(error) if placed else None
@@ -113,11 +116,11 @@ def _keep_time(prepared: Preparation, run: "Run", *, bound: bool) -> None:
     """Keeps what a run took that went well. A note says why if its network can't be read."""
     from thalweg import inputs, past_placements
 
-    question = past_placements.Question(
+    comparable = past_placements.ComparableRuns(
         run.launch["program"], run.ranks, prepared.launcher.form, bound
     )
     try:
-        past_placements.keep(question, run, inputs.network(run.folder / "network.json"))
+        past_placements.keep(comparable, run, inputs.network(run.folder / "network.json"))
     except UserError as error:
         console.note(f"the run's placement isn't remembered: {error}")
 

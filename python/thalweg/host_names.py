@@ -230,7 +230,8 @@ def _named(hosts: Sequence[str]) -> str:
 # What the resolver says --------------------------------------------------------------------------
 
 
-def _is_this_machine(name: str) -> bool:
+def _is_localhost(name: str) -> bool:
+    """Whether it is a name that every machine has for itself."""
     return name.lower() == "localhost" or _is_loopback(name)
 
 
@@ -296,7 +297,7 @@ def _with(
     known = dict(before)
     for name, called in zip(listed, own, strict=True):
         known.pop(name, None)
-        if name != called and not _is_this_machine(name):
+        if name != called and not _is_localhost(name):
             known[name] = called
     return None if known == before else known
 
@@ -308,7 +309,7 @@ def recall() -> dict[str, str]:
     """
     try:
         found = json.loads(location().read_text())["names"]
-        return {str(name): str(own) for name, own in found.items() if not _is_this_machine(name)}
+        return {str(name): str(own) for name, own in found.items() if not _is_localhost(name)}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return {}
 
@@ -320,7 +321,7 @@ def own(names: Iterable[str]) -> list[str]:
     """
     known = recall()
     return [
-        socket.gethostname() if _is_this_machine(name) else known.get(name, name) for name in names
+        socket.gethostname() if _is_localhost(name) else known.get(name, name) for name in names
     ]
 
 

@@ -26,7 +26,7 @@ TRAFFIC = ("inter_host", "intra_host", "inter_site", "comm_time", "busiest", "ho
 
 
 @dataclass(frozen=True)
-class Question:
+class MappingProblem:
     """All that a placement for a run depends on. World rank 0 stays where it is."""
 
     network: Network
@@ -39,7 +39,7 @@ class Question:
     """By rank: where it would be otherwise."""
     method: str = "thalweg"
 
-    def answer(self) -> Mapping:
+    def solve(self) -> Mapping:
         """Places the ranks. Raises UserError as mapping.place()."""
         return mapping.place(
             self.network, self.program.matrix, self.slots, calls=self.program.calls,
@@ -88,32 +88,32 @@ class Question:
         )
 
 
-def place(question: Question) -> Mapping:
-    """Returns question.answer(), or its earlier result. Raises UserError as mapping.place()."""
-    key = question.key()
-    if found := _kept(question, key):
+def place(problem: MappingProblem) -> Mapping:
+    """Returns problem.solve(), or its earlier result. Raises UserError as mapping.place()."""
+    key = problem.key()
+    if found := _kept(problem, key):
         return found
     began = time.monotonic()
-    made = question.answer()
+    made = problem.solve()
     if (spent := time.monotonic() - began) > LEAST_KEPT:
         value = json.dumps(_as_json(made), separators=(",", ":")).encode()
-        wisdom.keep_seconds_of_mapping(*question.size, spent, {key: value})
+        wisdom.keep_seconds_of_mapping(*problem.size, spent, {key: value})
     return made
 
 
-def seconds(question: Question) -> float:
+def seconds(problem: MappingProblem) -> float:
     """Returns how long place() will take, as far as it is known: nothing if its result is kept,
     else as long as the last mapping of such a size."""
-    spent = wisdom.seconds_of_mapping(*question.size)
-    return 0.0 if not spent or _kept(question, question.key()) else spent
+    spent = wisdom.seconds_of_mapping(*problem.size)
+    return 0.0 if not spent or _kept(problem, problem.key()) else spent
 
 
-def _kept(question: Question, key: str) -> Mapping | None:
-    """Returns what is kept by the question's key; None if nothing is, or it can't be read."""
+def _kept(problem: MappingProblem, key: str) -> Mapping | None:
+    """Returns what is kept by the problem's key; None if nothing is, or it can't be read."""
     known = wisdom.load(wisdom.location()).get(key)
     if known is not None:
         with contextlib.suppress(ValueError, TypeError, LookupError):
-            return _mapping(json.loads(known), question)
+            return _mapping(json.loads(known), problem)
     return None
 
 
@@ -132,10 +132,10 @@ def _fields(values: Cost | TrafficSums, names: Sequence[str]) -> dict[str, float
     return {name: getattr(values, name) for name in names}
 
 
-def _mapping(found: dict[str, Any], question: Question) -> Mapping:
+def _mapping(found: dict[str, Any], problem: MappingProblem) -> Mapping:
     """Raises ValueError, TypeError or LookupError if it isn't a mapping of so many ranks."""
     where = [int(host) for host in found["placement"]]
-    if len(where) != len(question.usual) or not set(where) <= set(question.order):
+    if len(where) != len(problem.usual) or not set(where) <= set(problem.order):
         raise ValueError
     one = Mapping(
         where,
@@ -145,4 +145,4 @@ def _mapping(found: dict[str, Any], question: Question) -> Mapping:
         Cost(**found["planned"]) if found["planned"] else None,
     )
     usual = found["usual"]
-    return dataclasses.replace(one, usual=_mapping(usual, question)) if usual else one
+    return dataclasses.replace(one, usual=_mapping(usual, problem)) if usual else one

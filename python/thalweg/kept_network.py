@@ -127,7 +127,7 @@ def _followed(net: Network, found: Iterable[Change]) -> tuple[Network, list[str]
     """
     lines: list[str] = []
     before = after = net
-    place = {host.name: at for at, host in enumerate(net.hosts)}
+    place = host_numbers(net)
     for change in found:
         was = after
         if change.get("recovery"):

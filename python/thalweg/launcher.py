@@ -3,21 +3,17 @@ that starts it on given hosts."""
 
 import contextlib
 import errno
-import json
 import os
 import re
 import shlex
 import shutil
-import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from thalweg import batch_job
-from thalweg.cache_folder import cache
+from thalweg import batch_job, program_output
 from thalweg.errors import UserError
-from thalweg.files import write_whole
 from thalweg.hosts import is_this_machine
 from thalweg.launch_files import Order
 
@@ -41,10 +37,6 @@ _MPI4PY = (
 )
 _LIST = "mca_base_env_list"
 """Open MPI 4's parameter of variables for the program, name=value or names, with semicolons."""
-_ANSWERS = "launchers.json"
-"""The file in the cache with what launchers answered."""
-MOST_ANSWERS = 32
-"""Most answers that are kept, the latest."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +61,7 @@ class Launcher:
             return "openmpi-4" if self._release < 5 else "openmpi"
         if self._is_intel:
             return "intel"
-        said = _said(str(self.path), "--help", lambda said: "-hosts" in said)
+        said = program_output.answer(str(self.path), "--help", lambda said: "-hosts" in said)
         return "mpich" if "-rankmap" in said else "mpich-4"
 
     @property
@@ -173,7 +165,7 @@ def at(path: str) -> Launcher:
         raise UserError(
             f"launcher {path}: no such program; name the mpirun or mpiexec of an MPI library"
         )
-    said = _said(found, "--version", lambda said: identify(said)[0])
+    said = _said_of_version(found)
     flavour, version = identify(said)
     if Path(found).name == "srun" or said.startswith("slurm "):
         raise UserError(
@@ -280,7 +272,7 @@ def of_program(program: Sequence[str]) -> Launcher:
     path = shutil.which(program[0])
     if not path:
         raise UserError(f"program {program[0]}: no such program; give its path")
-    libmpi = library_of(_output(["ldd", path])) or _library_of_python(Path(path))
+    libmpi = library_of(program_output.printed(["ldd", path])) or _library_of_python(Path(path))
     if not libmpi:
         raise UserError(
             f"program {program[0]}: can't tell which MPI library it uses; "
@@ -293,7 +285,7 @@ def flavour_of(program: Sequence[str]) -> str | None:
     """Returns the flavour of the MPI library that a program is linked with; None for none, as that
     of an interpreter, which may find another one when it is launched."""
     path = shutil.which(program[0])
-    libmpi = library_of(_output(["ldd", path])) if path else None
+    libmpi = library_of(program_output.printed(["ldd", path])) if path else None
     return _flavour(libmpi) if libmpi else None
 
 
@@ -325,67 +317,20 @@ def _library_of_python(path: Path) -> Path | None:
         if not words or not (found := shutil.which(words[0])):
             return None
         interpreter = Path(found)
-    for loaded in _output([str(interpreter), "-c", _MPI4PY]).split():
+    for loaded in program_output.printed([str(interpreter), "-c", _MPI4PY]).split():
         if found_name := _LIBMPI.match(Path(loaded).name):
             return Path(loaded).with_name(found_name[0])
     return None
 
 
-def _said(path: str, option: str, mark: Callable[[str], object]) -> str:
-    """Returns what a launcher prints for an option, from the cache if this very file was asked
-    before, which saves its start. `mark`: true of an answer that may be kept.
-
-    A script is asked each time, since what it starts may become another.
-    """
-    key = _key(path, option)
-    kept = _answers() if key else {}
-    if key in kept:
-        return kept[key]
-    said = _output([path, option])
-    if key and mark(said):
-        latest = list((kept | {key: said}).items())[-MOST_ANSWERS:]
-        with contextlib.suppress(OSError, UserError):  # The next run asks again.
-            file = cache() / _ANSWERS
-            file.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(file, json.dumps(dict(latest), indent=0) + "\n")
-    return said
-
-
 def _version_of(path: str) -> tuple[str, str]:
     """Returns flavour and version of a launcher; empty if it is none that is known."""
-    return identify(_said(path, "--version", lambda said: identify(said)[0]))
+    return identify(_said_of_version(path))
 
 
-def _key(path: str, option: str) -> str:
-    """What an answer is kept by: the file with its time and size; empty if it is no binary."""
-    try:
-        with Path(path).open("rb") as file:
-            if file.read(4) != b"\x7fELF":
-                return ""
-            found = os.fstat(file.fileno())
-    except OSError:  # it may be executed only
-        return ""
-    return f"{path} {option} {found.st_dev} {found.st_ino} {found.st_size} {found.st_mtime_ns}"
-
-
-def _answers() -> dict[str, str]:
-    """Returns what launchers answered, by _key(); nothing if the file can't be read."""
-    with contextlib.suppress(OSError, ValueError, AttributeError, RecursionError, UserError):
-        found = json.loads((cache() / _ANSWERS).read_text()).items()
-        return {key: said for key, said in found if isinstance(said, str)}
-    return {}
-
-
-def _output(command: Sequence[str]) -> str:
-    """Returns a command's output; empty if it can't be run or takes longer than half a minute."""
-    try:
-        result = subprocess.run(
-            command, capture_output=True, text=True, errors="surrogateescape", timeout=30,
-            check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return result.stdout
+def _said_of_version(path: str) -> str:
+    """Returns what a launcher prints of its version."""
+    return program_output.answer(path, "--version", lambda said: identify(said)[0])
 
 
 def _listable(setting: tuple[str, str]) -> str:

@@ -28,6 +28,7 @@ __all__ = [
     "Trunk",
     "even_network",
     "from_json",
+    "host_numbers",
     "read",
     "to_json",
     "validate",
@@ -79,3 +80,8 @@ def to_json(network: Network) -> str:
 def even_network(count: int, latency: float, bandwidth: float) -> Network:
     """Returns a network of equal hosts, "host0" and so on: no trunks, one site."""
     return _core.even_network(count, latency, bandwidth)
+
+
+def host_numbers(network: Network) -> dict[str, int]:
+    """Returns the index of each host by its name."""
+    return {host.name: number for number, host in enumerate(network.hosts)}

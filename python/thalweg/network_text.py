@@ -88,11 +88,12 @@ def summary(net: Network, path: Path, grouping: Grouping) -> list[RenderableType
     ]
     if net.trunks:
         rows = description.trunk_rows(net)
-        parts += ["", _table(*description.TRUNK_COLUMNS, rows=rows[:MOST_ROWS]), *_rest(rows)]
+        trunks = console.table(*description.TRUNK_COLUMNS, rows=rows[:MOST_ROWS])
+        parts += ["", trunks, *_rest(rows)]
     if net.native_times:
         times = _native_times(net)
         heading = ("native", "collective", "size", "time")
-        parts += ["", _table(*heading, rows=times[:MOST_ROWS]), *_rest(times)]
+        parts += ["", console.table(*heading, rows=times[:MOST_ROWS]), *_rest(times)]
     return parts
 
 
@@ -105,7 +106,7 @@ def _sites(net: Network) -> Table:
     """Shows median latency and bandwidth per pair of sites, and capacities of a host per site."""
     names = description.site_names(net)
     latency, bandwidth = (description.between(net, quantity) for quantity in MATRICES)
-    table = _table(
+    table = console.table(
         "site", "hosts", *(f"to {name}" for name in names), "host egress", "host ingress"
     )
     all_hosts = net.hosts
@@ -139,7 +140,7 @@ def levels(net: Network, grouping: Grouping) -> Table:
     built = grouping.build(net)
     classes = built.classes(net)
     hosts = net.hosts
-    table = _table("level", "groups", "links inside", "network", "hosts of each group")
+    table = console.table("level", "groups", "links inside", "network", "hosts of each group")
     for index in reversed(range(1, len(built.levels))):
         level = built.levels[index]
         names = [description.span([hosts[host].name for host in group]) for group in level.groups]
@@ -263,15 +264,6 @@ def _cell(text: str, score: float, *, diagonal: bool) -> Text:
     if not text:
         return cell(score)
     return Text(text, style=f"{'black' if score > 0.5 else 'white'} on {colour(score)}")
-
-
-def _table(*headings: str, rows: Sequence[Sequence[str]] = ()) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for heading in headings:
-        table.add_column(heading)
-    for row in rows:
-        table.add_row(*row)
-    return table
 
 
 def _text(value: float, to_text: Callable[[float], str]) -> str:

@@ -27,11 +27,11 @@ from thalweg import (
     wisdom,
 )
 from thalweg.hosts import Host
-from thalweg.kept_mapping import Question as Mapped
+from thalweg.kept_mapping import MappingProblem
 from thalweg.matrices import Program
-from thalweg.network import Network
+from thalweg.network import Network, host_numbers
 from thalweg.record import Run
-from thalweg.run_placement import Choice, Placed, hosts_of, seconds_of
+from thalweg.run_placement import PlacementChoice, PredictedPlacement, hosts_of, seconds_of
 from thalweg.units import time_to_text
 
 MOST = 16
@@ -47,8 +47,8 @@ the cost is for that order."""
 
 
 @dataclass(frozen=True)
-class Question:
-    """The runs that can be compared."""
+class ComparableRuns:
+    """What runs have in common whose times can be compared."""
 
     program: Sequence[str]
     """The program and its arguments."""
@@ -82,7 +82,7 @@ class Tried:
     """Estimated, on the network as it is now, with the slots of the listed hosts."""
 
 
-def keep(question: Question, run: Run, net: Network) -> None:
+def keep(comparable: ComparableRuns, run: Run, net: Network) -> None:
     """Adds a run that went well, on the network that it had, unless that has other hosts."""
     seconds, hosts = seconds_of(run), _in_network(net, hosts_of(run))
     if seconds is None or hosts is None:
@@ -90,20 +90,20 @@ def keep(question: Question, run: Run, net: Network) -> None:
     now = Timed(hosts, seconds, _cost(net, matrices.of_run(run), hosts))
 
     def with_now(before: bytes | None) -> bytes:
-        kept = [*_read(before, question), now][-MOST:]
+        kept = [*_read(before, comparable), now][-MOST:]
         return json.dumps([_as_json(each) for each in kept], separators=(",", ":")).encode()
 
-    wisdom.change(wisdom.location(), _key(question), with_now)
+    wisdom.change(wisdom.location(), _key(comparable), with_now)
 
 
-def load(question: Question) -> list[Timed]:
+def load(comparable: ComparableRuns) -> list[Timed]:
     """Returns the runs that are known, the latest last; none if they can't be read."""
-    return _read(wisdom.load(wisdom.location()).get(_key(question)), question)
+    return _read(wisdom.load(wisdom.location()).get(_key(comparable)), comparable)
 
 
-def _read(kept: bytes | None, question: Question) -> list[Timed]:
+def _read(kept: bytes | None, comparable: ComparableRuns) -> list[Timed]:
     try:
-        return [_timed(each, question.ranks) for each in json.loads(kept or b"[]")]
+        return [_timed(each, comparable.ranks) for each in json.loads(kept or b"[]")]
     except (ValueError, TypeError, LookupError):
         return []
 
@@ -123,13 +123,15 @@ def _timed(found: Mapping[str, Any], ranks: int) -> Timed:
     return Timed(hosts, float(found["seconds"]), float(found["cost"]))
 
 
-def _key(question: Question) -> str:
-    asked = dataclasses.asdict(question) | {"program": programs.identity(question.program)}
+def _key(comparable: ComparableRuns) -> str:
+    asked = dataclasses.asdict(comparable) | {"program": programs.identity(comparable.program)}
     digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
     return json.dumps({"placements": digest}, separators=(",", ":"))
 
 
-def prefer(choice: Choice, question: Question, net: Network, listed: Sequence[Host]) -> Choice:
+def prefer(
+    choice: PlacementChoice, comparable: ComparableRuns, net: Network, listed: Sequence[Host]
+) -> PlacementChoice:
     """Returns the choice by what earlier runs took: the placement of the runs that took least,
     unless the best placement found costs LEAST_SAVED less than all that were tried. Prints a line
     if a placement that was tried is taken.
@@ -138,7 +140,7 @@ def prefer(choice: Choice, question: Question, net: Network, listed: Sequence[Ho
     by LEAST_FASTER. If only the launcher's order was tried, the choice is returned unchanged.
     """
     usual = tuple(choice.usual.hosts)
-    runs = _on(net, load(question))
+    runs = _on(net, load(comparable))
     if all(run.hosts == usual for run in runs):
         return choice
     # World rank 0 stays where it is, as in run_placement.choose().
@@ -152,7 +154,7 @@ def prefer(choice: Choice, question: Question, net: Network, listed: Sequence[Ho
     if choice.objection:
         if as_usual is None or fastest.seconds > (1 - LEAST_FASTER) * as_usual:
             return choice
-        return _return_to(choice, question, net, listed, fastest)
+        return _return_to(choice, comparable, net, listed, fastest)
     cheapest = min(each.cost for each in placed)
     if choice.best.mapping.cost.total <= (1 - LEAST_SAVED) * cheapest:
         return choice
@@ -164,16 +166,20 @@ def prefer(choice: Choice, question: Question, net: Network, listed: Sequence[Ho
         return dataclasses.replace(choice, objection=why, before=None)
     if fastest.hosts == tuple(choice.best.hosts):
         return choice
-    return _return_to(choice, question, net, listed, fastest)
+    return _return_to(choice, comparable, net, listed, fastest)
 
 
 def _return_to(
-    choice: Choice, question: Question, net: Network, listed: Sequence[Host], tried: Tried
-) -> Choice:
+    choice: PlacementChoice,
+    comparable: ComparableRuns,
+    net: Network,
+    listed: Sequence[Host],
+    tried: Tried,
+) -> PlacementChoice:
     """Returns the choice of a placement that was tried, and says so."""
     before = choice.before
     if choice.objection:  # which leaves out the run to compare with
-        before = run_placement.in_order(question.program, choice.usual.hosts)
+        before = run_placement.in_order(comparable.program, choice.usual.hosts)
     console.note(
         f"ranks are placed as in the fastest runs so far, which took {time_to_text(tried.seconds)}"
     )
@@ -217,7 +223,7 @@ def _on(net: Network, runs: Sequence[Timed]) -> list[Timed]:
 
 
 def _where(net: Network, hosts: Sequence[str]) -> list[int]:
-    number = {host.name: at for at, host in enumerate(net.hosts)}
+    number = host_numbers(net)
     return [number[host] for host in hosts]
 
 
@@ -230,9 +236,10 @@ def _cost(
 
 def _placed_on(
     net: Network, listed: Sequence[Host], known: Program, hosts: Sequence[str]
-) -> Placed:
+) -> PredictedPlacement:
     """Returns the placement of an earlier run with its cost now, collectives planned."""
     slots, order = placement.slots_of(net, listed, len(hosts))
-    found = kept_mapping.place(Mapped(net, known, slots, order, _where(net, hosts), "block"))
+    problem = MappingProblem(net, known, slots, order, _where(net, hosts), "block")
+    found = kept_mapping.place(problem)
     assert found.usual
-    return Placed(list(hosts), found.usual)
+    return PredictedPlacement(list(hosts), found.usual)

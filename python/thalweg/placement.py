@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from thalweg import console, inputs, mapping, units
 from thalweg import hosts as host_lists
-from thalweg import inputs, mapping, units
 from thalweg.binding import Core
 from thalweg.errors import UserError
 from thalweg.hosts import Host
 from thalweg.mapping import Mapping
 from thalweg.matrices import Program
 from thalweg.network import Network
+from thalweg.printable import ranges
 
 if TYPE_CHECKING:  # otherwise imported for a table: runs are placed without one
     from rich.console import RenderableType
@@ -26,8 +27,8 @@ COMPARED = ("block", "interleave")
 
 
 @dataclass(frozen=True)
-class Placed:
-    """A mapping with those that it is compared with."""
+class ComparedPlacement:
+    """The placement of a program, with those that it is compared with."""
 
     network: Network
     program: Program
@@ -93,7 +94,7 @@ def place(
     previous: Sequence[int] | None = None,
     migration: float = 0.0,
     native: str = "",
-) -> Placed:
+) -> ComparedPlacement:
     """Places a program and compares with what launchers do, by what slots_of() returns.
 
     native: as for mapping.place(). Raises UserError if it doesn't fit the hosts.
@@ -118,13 +119,13 @@ def place(
     best = found[method]
     if best.usual:  # what is planned for once is known
         found["block"] = dataclasses.replace(best.usual, method="block")
-    return Placed(net, program, best, {k: m for k, m in found.items() if k != method})
+    return ComparedPlacement(net, program, best, {k: m for k, m in found.items() if k != method})
 
 
 # For people ------------------------------------------------------------------------------------
 
 
-def parts(placed: Placed) -> "list[RenderableType]":
+def parts(placed: ComparedPlacement) -> "list[RenderableType]":
     """Shows which ranks run where, and what it costs beside the others."""
     shown: list[RenderableType] = [_by_host(placed), "", _costs(placed)]
     if placed.program.calls:
@@ -135,8 +136,8 @@ def parts(placed: Placed) -> "list[RenderableType]":
     return shown
 
 
-def _by_host(placed: Placed) -> "Table":
-    table = _table("host", "ranks", *(["their cores"] if placed.cores else []))
+def _by_host(placed: ComparedPlacement) -> "Table":
+    table = console.table("host", "ranks", *(["their cores"] if placed.cores else []))
     ranks_on: dict[str, list[int]] = {}
     for rank, host in enumerate(placed.hosts):
         ranks_on.setdefault(host, []).append(rank)
@@ -147,21 +148,10 @@ def _by_host(placed: Placed) -> "Table":
     return table
 
 
-def ranges(numbers: Sequence[int]) -> str:
-    """Returns ascending numbers as text: "0-3, 7"."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1][1:] = [number]
-        else:
-            runs.append([number])
-    return ", ".join("-".join(map(str, run)) for run in runs)
-
-
-def _costs(placed: Placed) -> "Table":
+def _costs(placed: ComparedPlacement) -> "Table":
     all_of_them = (placed.found, *placed.others.values())
     has_plans = any(each.planned for each in all_of_them)
-    table = _table(
+    table = console.table(
         "placement", "cost", "messages", "ports, trunks", "collectives",
         *(["planned"] if has_plans else []), "CommTime",
         "between hosts", "inside hosts", "between sites", "hosts",
@@ -183,19 +173,10 @@ def _costs(placed: Placed) -> "Table":
     return table
 
 
-def _table(*headings: str) -> "Table":
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for heading in headings:
-        table.add_column(heading)
-    return table
-
-
 # For programs ----------------------------------------------------------------------------------
 
 
-def as_json(placed: Placed) -> dict[str, Any]:
+def as_json(placed: ComparedPlacement) -> dict[str, Any]:
     """Returns the placement by names of hosts, and costs in seconds."""
     return {
         "method": placed.found.method,

@@ -22,8 +22,8 @@ PLACES = ("inside hosts", "between hosts of a site", "between sites")
 
 
 @dataclass(frozen=True)
-class Placed:
-    """Where ranks run."""
+class NamedPlacement:
+    """A placement with the name that the picture gives it."""
 
     name: str
     hosts: Sequence[str]
@@ -36,7 +36,7 @@ def sites(net: Network) -> dict[str, str]:
     return {names[host]: f"site {at}" for at, site in enumerate(net.sites) for host in site}
 
 
-def known(site_of: Mapping[str, str], *placed: Placed) -> Mapping[str, str]:
+def known(site_of: Mapping[str, str], *placed: NamedPlacement) -> Mapping[str, str]:
     """Returns the sites if those of all hosts are known, else none."""
     return site_of if all(site_of.keys() >= set(each.hosts) for each in placed) else {}
 
@@ -70,8 +70,8 @@ def _differ(
 
 def placement(
     matrix: Communication,
-    before: Placed,
-    after: Placed,
+    before: NamedPlacement,
+    after: NamedPlacement,
     site_of: Mapping[str, str] = {},
     most: int = communication_picture.MOST_CELLS,
 ) -> str:
@@ -92,7 +92,7 @@ def placement(
 def _panel(
     matrix: Communication,
     quantity: Quantity,
-    placed: Placed,
+    placed: NamedPlacement,
     site_of: Mapping[str, str],
     order: Sequence[str],
     most: int,
@@ -103,7 +103,10 @@ def _panel(
 
 
 def _bars(
-    matrix: Communication, quantity: Quantity, placed: Sequence[Placed], site_of: Mapping[str, str]
+    matrix: Communication,
+    quantity: Quantity,
+    placed: Sequence[NamedPlacement],
+    site_of: Mapping[str, str],
 ) -> tuple[float, float, list[str]]:
     """Returns width, height and parts."""
     to_text = communication.to_text(quantity)

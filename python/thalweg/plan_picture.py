@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from thalweg import drawing, hierarchy, schedule, units
-from thalweg.choice import Choice
 from thalweg.collective import is_rooted
 from thalweg.drawing import Edge
 from thalweg.errors import UserError
+from thalweg.explained_plan import ExplainedPlan
 from thalweg.hierarchy import Hierarchy
 
 SMALL = 1_000
@@ -54,7 +54,7 @@ class Flows:
     """Flows between hosts."""
 
 
-def svg(plan: Choice, tree: Hierarchy | None = None) -> str:
+def svg(plan: ExplainedPlan, tree: Hierarchy | None = None) -> str:
     """Returns the drawing as SVG. `tree` is the network's hierarchy, if the caller has it.
 
     A schedule whose messages go along one tree is drawn as that tree, with a message's time on
@@ -93,7 +93,7 @@ def svg(plan: Choice, tree: Hierarchy | None = None) -> str:
     return drawing.headed([*heading(plan), legend], body)
 
 
-def heading(plan: Choice) -> list[str]:
+def heading(plan: ExplainedPlan) -> list[str]:
     """Returns the text above the drawing."""
     collective = plan.collective
     lines = [plan.title, plan.reason]
@@ -111,7 +111,7 @@ def heading(plan: Choice) -> list[str]:
     return lines
 
 
-def traffic(plan: Choice, part: int | None = None) -> Flows:
+def traffic(plan: ExplainedPlan, part: int | None = None) -> Flows:
     """Returns the traffic between ranks and between hosts, or that of one part of each block."""
     net, placement = plan.problem.network, plan.placement
     found = Flows()
@@ -125,12 +125,12 @@ def traffic(plan: Choice, part: int | None = None) -> Flows:
     return found
 
 
-def _has_parts(plan: Choice, trees: int) -> bool:
+def _has_parts(plan: ExplainedPlan, trees: int) -> bool:
     """Whether each tree has a part of each block."""
     return plan.schedule.chunks == trees * plan.collective.blocks and trees > 1
 
 
-def find_trees(plan: Choice, pairs: Collection[Pair]) -> list[list[Pair]]:
+def find_trees(plan: ExplainedPlan, pairs: Collection[Pair]) -> list[list[Pair]]:
     """Returns the trees that the messages go along, each as (child, parent) pairs, or none."""
     parents = plan.skeleton.parents
     if len(parents) > 1:
@@ -161,7 +161,7 @@ def span(pairs: Iterable[Pair], ranks: int, root: int) -> list[Pair]:
     return [(child, parents[child]) for child in ready[1:]] if len(ready) == ranks else []
 
 
-def _edge(plan: Choice, flows: Mapping[Pair, Traffic], pair: Pair) -> Edge:
+def _edge(plan: ExplainedPlan, flows: Mapping[Pair, Traffic], pair: Pair) -> Edge:
     child, parent = pair
     down, up = flows.get((parent, child)), flows.get((child, parent))
     directions = [
@@ -180,7 +180,7 @@ def _edge(plan: Choice, flows: Mapping[Pair, Traffic], pair: Pair) -> Edge:
     )
 
 
-def _rank(plan: Choice, rank: int) -> str:
+def _rank(plan: ExplainedPlan, rank: int) -> str:
     return f"rank {rank} on {plan.host(rank)}"
 
 

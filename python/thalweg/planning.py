@@ -22,7 +22,7 @@ from thalweg.planner import PlanFile
 from thalweg.plans import ESTIMATE, Setting
 
 if TYPE_CHECKING:
-    from thalweg.run_placement import Choice
+    from thalweg.run_placement import PlacementChoice
 
 # Modules that place ranks bring numpy with them, and are imported where there is something to place
 # by: a program of which no run is recorded starts without waiting for them.
@@ -35,7 +35,7 @@ def choose(
     net: Network, listed: Sequence[Host], usual: Sequence[str], launcher: Launcher,
     program: Sequence[str], matrix: Path | None, *, bound: bool = False,
     quick: bool | None = None,
-) -> "Choice | None":  # fmt: skip
+) -> "PlacementChoice | None":  # fmt: skip
     """Chooses a placement by an earlier run or the named matrix, and by what runs in others took,
     and says so. `bound`: whether ranks will be bound to cores; `quick`: as of make_plan(), for the
     same program.
@@ -74,15 +74,15 @@ def choose(
         console.note(none_recorded)
         return None
 
-    def weighed(choice: "Choice", mapping_began: float) -> "Choice":
+    def weighed(choice: "PlacementChoice", mapping_began: float) -> "PlacementChoice":
         spent = time.monotonic() - mapping_began
         if not choice.objection:
             spent += _more_planning(net, choice, launcher.flavour, program, quick)
         return run_placement.weigh(choice, program, spent)
 
     choice = weighed(choice, began)
-    question = past_placements.Question(program, len(usual), launcher.form, bound)
-    choice = past_placements.prefer(choice, question, net, listed)
+    comparable = past_placements.ComparableRuns(program, len(usual), launcher.form, bound)
+    choice = past_placements.prefer(choice, comparable, net, listed)
     # Mapped once more only to say what that costs: no part of the time above.
     if in_blocks and run_placement.may_cost_much(choice, net, listed, program):
         began = time.monotonic()
@@ -109,7 +109,11 @@ def _can_be_told(
 
 
 def _more_planning(
-    net: Network, choice: "Choice", flavour: str, program: Sequence[str], quick: bool | None
+    net: Network,
+    choice: "PlacementChoice",
+    flavour: str,
+    program: Sequence[str],
+    quick: bool | None,
 ) -> float:
     """Returns how much longer planning will take for the best placement than in the launcher's
     order, as far as it is known."""

@@ -20,9 +20,9 @@ from thalweg import (
 from thalweg import network as networks
 from thalweg import schedule as schedules
 from thalweg.algorithms import Parameters, Problem, Skeleton
-from thalweg.choice import NATIVE, Choice
 from thalweg.collective import Kind
 from thalweg.errors import UserError, user_errors
+from thalweg.explained_plan import NATIVE, ExplainedPlan
 from thalweg.files import write_file
 from thalweg.hosts import check_ranks
 from thalweg.network import Network
@@ -165,8 +165,8 @@ class Setting:
         return [hosts[host].name for host in self.placement]
 
 
-class Plan(Choice):
-    """A choice with methods that verify, simulate, explain, draw and save it."""
+class Plan(ExplainedPlan):
+    """An explained plan with methods that verify, simulate, print, draw and save it."""
 
     def verify(self) -> None:
         """Replays the schedule. Raises UserError naming the first transfer that is wrong."""

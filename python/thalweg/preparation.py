@@ -21,11 +21,11 @@ from thalweg.printable import short
 
 if TYPE_CHECKING:
     from thalweg.binding import Core
-    from thalweg.run_placement import Choice
+    from thalweg.run_placement import PlacementChoice
 
 _OWN_WISHES = ("THALWEG_FORCE", "THALWEG_RECORD", "THALWEG_TRACE", "THALWEG_SUMMARY")
 """Variables by which users ask the runtime library for something that needs no plan."""
-_OF_USERS = (
+_HANDED_ON = (
     "THALWEG", "THALWEG_SETUP_TIMEOUT", "THALWEG_VERBOSE", "THALWEG_FORCE", "THALWEG_REPRODUCIBLE",
     "THALWEG_NONBLOCKING", "THALWEG_ONE_HOST", "THALWEG_ASSUME_HOSTS", "THALWEG_WINDOW",
     "THALWEG_TRACE", "THALWEG_EVENTS", "THALWEG_RECORD", "THALWEG_SUMMARY",
@@ -68,7 +68,7 @@ class Preparation:
     """The host of each rank."""
     network: Path | None
     plan: Path | None
-    choice: "Choice | None" = None
+    choice: "PlacementChoice | None" = None
     """The choice of a placement, if there was one to make."""
     known: Sequence[str] = ()
     """The hosts of the network in the cache, which the weather is kept for, as they call
@@ -121,7 +121,7 @@ class Preparation:
             )
         found = {"LD_PRELOAD": ":".join(filter(None, [library, os.environ.get("LD_PRELOAD", "")]))}
         # Hydra takes the word after a name for its value, and an empty one is none.
-        found |= {name: os.environ[name] for name in _OF_USERS if os.environ.get(name)}
+        found |= {name: os.environ[name] for name in _HANDED_ON if os.environ.get(name)}
         if self.plan:
             found["THALWEG_PLAN"] = str(self.plan.absolute())
             found["THALWEG_RACE"] = (os.environ.get("THALWEG_RACE") or "1") if race else "0"
@@ -322,6 +322,18 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
             f"all ranks are on {names[0]}: nothing to plan, all collectives {which}are native"
         )
         return Preparation(chosen, listed, names, None, None)
+    return _on_several_hosts(request, program, chosen, listed, names)
+
+
+def _on_several_hosts(
+    request: Request,
+    program: Sequence[str],
+    chosen: Launcher,
+    listed: Sequence[Host],
+    names: Sequence[str],
+) -> Preparation:
+    """Chooses the network, the placement and the plan of ranks on several hosts: on those of
+    `names` in the launcher's order."""
     from thalweg import inputs, knowledge, planning  # ranks on one host don't wait for numpy
 
     known = list(dict.fromkeys([host.name for host in listed] if request.place else names))
@@ -338,20 +350,13 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
     is_full = request.caution.start == "full"
     quick = False if is_full else True if knowledge.is_quick(net) else None
     listed_as = dict(zip(inputs.own_names(net, known), known, strict=True))
-    choice = (
-        planning.choose(
-            net,
-            listed,
-            names,
-            chosen,
-            program,
-            request.matrix,
-            bound=request.bind is not None,
-            quick=quick,
-        )
-        if request.place
-        else None
-    )
-    names = [listed_as[host] for host in choice.chosen.hosts] if choice else names
+    choice = None
+    if request.place:
+        choice = planning.choose(
+            net, listed, names, chosen, program, request.matrix,
+            bound=request.bind is not None, quick=quick,
+        )  # fmt: skip
+    if choice:
+        names = [listed_as[host] for host in choice.chosen.hosts]
     plan = planning.make_plan(net, names, chosen.flavour, program=program, quick=quick)
     return Preparation(chosen, listed, names, found, plan, choice, list(listed_as))

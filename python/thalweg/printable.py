@@ -1,4 +1,6 @@
-"""Makes text from files safe to print: names may contain anything."""
+"""Makes text from files safe to print: names may contain anything. Counts and times in words."""
+
+from collections.abc import Sequence
 
 
 def printable(text: str) -> str:
@@ -32,3 +34,14 @@ def duration(seconds: float) -> str:
 def plural(count: int, noun: str) -> str:
     """Returns "1 host" or "2 hosts"."""
     return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Returns ascending numbers as text: "0-3, 7"."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ", ".join("-".join(map(str, run)) for run in runs)

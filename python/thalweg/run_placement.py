@@ -22,7 +22,7 @@ from thalweg import (
 from thalweg.binding import Core
 from thalweg.errors import UserError
 from thalweg.hosts import Host
-from thalweg.kept_mapping import Question
+from thalweg.kept_mapping import MappingProblem
 from thalweg.mapping import Mapping, TrafficSums
 from thalweg.matrices import Program
 from thalweg.network import Network
@@ -38,7 +38,7 @@ bind ranks of a placement less tightly to cores."""
 
 
 @dataclass(frozen=True)
-class Placed:
+class PredictedPlacement:
     """A placement, and what it is predicted to cost."""
 
     hosts: Sequence[str]
@@ -56,15 +56,15 @@ class Placed:
 
 
 @dataclass(frozen=True)
-class Choice:
+class PlacementChoice:
     """The launcher's own order and the best placement that was found."""
 
     source: str
     """Where the communication matrix is from, in words."""
     program: Program
     """What the program sends."""
-    usual: Placed
-    best: Placed
+    usual: PredictedPlacement
+    best: PredictedPlacement
     objection: str
     """Why the launcher's order stays; empty if it doesn't."""
     before: Run | None
@@ -75,7 +75,7 @@ class Choice:
     if it costs too little to count."""
 
     @property
-    def chosen(self) -> Placed:
+    def chosen(self) -> PredictedPlacement:
         return self.usual if self.objection else self.best
 
     @property
@@ -87,9 +87,8 @@ class Choice:
 def choose(
     net: Network, listed: Sequence[Host], usual: Sequence[str], program: Sequence[str],
     matrix: Path | None = None, *, in_blocks: bool = False,
-) -> Choice | None:  # fmt: skip
-    """Chooses among the slots of the listed hosts; `usual` is where the
-    launcher would start each rank.
+) -> PlacementChoice | None:  # fmt: skip
+    """Chooses among the slots of the listed hosts; `usual`: where the launcher would start ranks.
 
     World rank 0 stays where it is, since it reads and writes a program's files. The matrix is that
     of an earlier run in the cache, or the one of the file or run record that is named. None if
@@ -100,31 +99,31 @@ def choose(
     usual = inputs.own_names(net, usual)
     if (known := known_program(program, len(usual), matrix)) is None:
         return None
-    question = _question(net, listed, usual, known, "inter-only" if in_blocks else "thalweg")
-    if not matrix and (why := _takes_too_long(question, program)):
+    problem = _problem(net, listed, usual, known, "inter-only" if in_blocks else "thalweg")
+    if not matrix and (why := _takes_too_long(problem, program)):
         raise UserError(why)
     source = f"{matrix}" if matrix or not known.run else f"the run of {_when(known.run)}"
-    now, best = _usual_and_best(question)
+    now, best = _usual_and_best(problem)
     objection = _objection(now.total, best.total, _earlier_seconds(known))
     before = None if objection else in_order(program, usual)
-    return Choice(source, known, now, best, objection, before)
+    return PlacementChoice(source, known, now, best, objection, before)
 
 
-def _takes_too_long(question: Question, program: Sequence[str]) -> str:
+def _takes_too_long(problem: MappingProblem, program: Sequence[str]) -> str:
     """Says so if mapping takes longer, as far as it is known, than a run of the same program with
     the same arguments could save if its communication took no time at all; else empty.
 
     What mapping took counts a tenth less each time, so that it is tried again.
     """
-    run = question.program.run
+    run = problem.program.run
     if not run or not past_runs.is_like(run, program):
         return ""
-    if not (spent := kept_mapping.seconds(question)):
+    if not (spent := kept_mapping.seconds(problem)):
         return ""
-    costs = question.estimated()
+    costs = problem.estimated()
     if (takes := spent / run.dilation) <= costs:
         return ""
-    wisdom.keep_seconds_of_mapping(*question.size, spent * 0.9)
+    wisdom.keep_seconds_of_mapping(*problem.size, spent * 0.9)
     return (
         f"mapping took {time_to_text(takes)}, more than the {time_to_text(costs)} that all of "
         "a rank's communication costs"
@@ -132,38 +131,40 @@ def _takes_too_long(question: Question, program: Sequence[str]) -> str:
 
 
 def may_cost_much(
-    choice: Choice, net: Network, listed: Sequence[Host], program: Sequence[str]
+    choice: PlacementChoice, net: Network, listed: Sequence[Host], program: Sequence[str]
 ) -> bool:
     """Whether blocks may cost so much more than other placements that restricted() says so. They
     don't where even no communication at all would save too little, and it isn't said where to find
     out takes longer than it may save, as far as that is known."""
     if _objection(choice.chosen.total, 0.0, _earlier_seconds(choice.program)):
         return False
-    free = _question(net, listed, choice.usual.hosts, choice.program, "thalweg")
+    free = _problem(net, listed, choice.usual.hosts, choice.program, "thalweg")
     return not _takes_too_long(free, program)
 
 
-def choose_unrestricted(choice: Choice, net: Network, listed: Sequence[Host]) -> Choice:
+def choose_unrestricted(
+    choice: PlacementChoice, net: Network, listed: Sequence[Host]
+) -> PlacementChoice:
     """Returns what would be chosen if the ranks of a host needn't follow each other."""
-    free = _question(net, listed, choice.usual.hosts, choice.program, "thalweg")
+    free = _problem(net, listed, choice.usual.hosts, choice.program, "thalweg")
     now, best = _usual_and_best(free)
     objection = _objection(now.total, best.total, _earlier_seconds(choice.program))
     return replace(choice, usual=now, best=best, objection=objection)
 
 
-def _question(
+def _problem(
     net: Network, listed: Sequence[Host], usual: Sequence[str], known: Program, method: str
-) -> Question:
+) -> MappingProblem:
     slots, order = placement.slots_of(net, listed, len(usual))
-    return Question(net, known, slots, order, inputs.placement(net, usual), method)
+    return MappingProblem(net, known, slots, order, inputs.placement(net, usual), method)
 
 
-def _usual_and_best(question: Question) -> tuple[Placed, Placed]:
+def _usual_and_best(problem: MappingProblem) -> tuple[PredictedPlacement, PredictedPlacement]:
     """Returns the launcher's order and the best placement found."""
-    mapped = kept_mapping.place(question)
-    names = [host.name for host in question.network.hosts]
+    mapped = kept_mapping.place(problem)
+    names = [host.name for host in problem.network.hosts]
     usual, best = (
-        Placed([names[host] for host in found.placement], found)
+        PredictedPlacement([names[host] for host in found.placement], found)
         for found in (mapped.usual or mapped, mapped)
     )
     return usual, best
@@ -239,7 +240,7 @@ def _objection(before: float, after: float, seconds: float | None) -> str:
     return ""
 
 
-def weigh(choice: Choice, program: Sequence[str], spent: float) -> Choice:
+def weigh(choice: PlacementChoice, program: Sequence[str], spent: float) -> PlacementChoice:
     """Returns the choice with the launcher's order if placing took longer, in seconds of this
     machine, than a run is to save: as far as that is known, by a run of the same program with the
     same arguments."""
@@ -256,7 +257,7 @@ def weigh(choice: Choice, program: Sequence[str], spent: float) -> Choice:
     return replace(choice, objection=why, before=None)
 
 
-def restricted(choice: Choice, free: Choice) -> Choice:
+def restricted(choice: PlacementChoice, free: PlacementChoice) -> PlacementChoice:
     """Returns the choice of blocks with what this restriction costs, if the same gain would be
     worth another placement. `free` is what would be chosen without it."""
     chosen, best = choice.chosen, free.best
@@ -321,7 +322,7 @@ def _when(run: Run) -> str:
 # What is said -----------------------------------------------------------------------------------
 
 
-def lines(choice: Choice) -> Iterator[str]:
+def lines(choice: PlacementChoice) -> Iterator[str]:
     """What was chosen, and what it promises."""
     if choice.restriction:
         yield choice.restriction
@@ -337,7 +338,7 @@ def lines(choice: Choice) -> Iterator[str]:
         yield f"{name:36}{usual:>12}{best:>12}"
 
 
-def _rows(choice: Choice) -> Iterator[tuple[str, str, str]]:
+def _rows(choice: PlacementChoice) -> Iterator[tuple[str, str, str]]:
     pair = choice.usual.traffic, choice.best.traffic
     for name, field in (
         ("sent point to point inside hosts", "intra_host"),
@@ -354,7 +355,7 @@ def _rows(choice: Choice) -> Iterator[tuple[str, str, str]]:
         yield name, usual, best
 
 
-def outcome(choice: Choice, run: Run) -> str:
+def outcome(choice: PlacementChoice, run: Run) -> str:
     """Compares what was predicted with what the run's record says."""
     if not is_on(run, choice.chosen.hosts):
         return "the launcher placed ranks otherwise than it was told: nothing to compare"
@@ -376,7 +377,7 @@ def outcome(choice: Choice, run: Run) -> str:
     )
 
 
-def as_json(choice: Choice) -> dict[str, Any]:
+def as_json(choice: PlacementChoice) -> dict[str, Any]:
     return {
         "source": choice.source,
         "hosts": list(choice.chosen.hosts),
@@ -388,7 +389,7 @@ def as_json(choice: Choice) -> dict[str, Any]:
     }
 
 
-def _figures(placed: Placed) -> dict[str, float]:
+def _figures(placed: PredictedPlacement) -> dict[str, float]:
     traffic = placed.traffic
     return {
         "cost": placed.total,

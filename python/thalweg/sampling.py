@@ -21,7 +21,7 @@ BUDGET = 1.0
 LONGEST = 5.0
 """Likewise, however far they are: nobody waits longer for a start."""
 ROUND_TRIPS = 12
-"""About as many round trips does the probe's stream between two hosts last."""
+"""About how many round trips the probe's stream between two hosts lasts."""
 FEW = 128
 """Most hosts whose pairs are looked at one by one: of more, numpy is quicker, which a run of few
 hosts doesn't wait for."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Set
 
 from thalweg import drift, forecast
-from thalweg.network import Network
+from thalweg.network import Network, host_numbers
 from thalweg.weather import Entry, History, Pair, Quantity, Series
 
 SLOW = 2.0
@@ -23,7 +23,7 @@ def suspicious(net: Network, later: History, threshold: float) -> list[tuple[int
     What run records tell contains the lateness of senders, which may be many times what the
     network takes. So they are compared with earlier ones, and count only if no sample came since.
     """
-    place = {host.name: at for at, host in enumerate(net.hosts)}
+    place = host_numbers(net)
     pairs = [misfit.pair for misfit in _contradictions(net, later, threshold)]
     for pair in later.pairs("ratio"):
         ratio = later.series("ratio", pair)
@@ -78,7 +78,7 @@ def of_runs(
         series = known.series(misfit.quantity, misfit.pair)
         return series.sources[-1] == "run" and series.times[-1] in unsettled
 
-    place = {host.name: at for at, host in enumerate(net.hosts)}
+    place = host_numbers(net)
     off = [each.pair for each in _contradictions(net, known, threshold) if is_unsettled(each)]
     return known, [(place[a], place[b]) for a, b in dict.fromkeys(off)]
 

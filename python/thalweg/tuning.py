@@ -19,7 +19,7 @@ from thalweg.analysis.tables import SHAPE, Run
 from thalweg.collective import Kind, parse_kind
 from thalweg.errors import UserError
 from thalweg.knowledge import is_quick
-from thalweg.network import NativeTime, Network
+from thalweg.network import NativeTime, Network, host_numbers
 from thalweg.plans import ESTIMATE, NORMAL, Setting
 from thalweg.tree_search import LEAST_GAIN, Move, Search, Tree
 
@@ -122,7 +122,7 @@ def corrected_network(run: Run) -> tuple[Network, list[Correction]]:
             f"{hierarchy.MOST_HOSTS:,}; give --network one of the run's own hosts"
         )
     network = run.network.copy()
-    number = {host.name: at for at, host in enumerate(network.hosts)}
+    number = host_numbers(network)
     observed = links.ratios(run).filter(pl.col("clean_messages") >= FEWEST)
     if observed.is_empty():
         return network, []

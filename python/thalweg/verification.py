@@ -13,7 +13,7 @@ from thalweg.caution import Caution
 from thalweg.errors import UserError
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
-from thalweg.network import Network
+from thalweg.network import Network, host_numbers
 from thalweg.weather import Entry, History, Pair
 
 FRESH = 3600.0
@@ -97,7 +97,7 @@ def is_another(
 
 def host_places(net: Network, hosts: Iterable[str]) -> set[int]:
     """Returns the numbers of some hosts, by their names in the network."""
-    place = {host.name: at for at, host in enumerate(net.hosts)}
+    place = host_numbers(net)
     return {place[name] for name in hosts}
 
 
@@ -139,7 +139,7 @@ def with_others(
     hosts: Sequence[str] | None = None,
 ) -> Entry:
     """Returns what was found, and of pairs that tell how far what doesn't fit goes."""
-    place = {host.name: at for at, host in enumerate(net.hosts)}
+    place = host_numbers(net)
     among = None if hosts is None else host_places(net, hosts)
     around = sampling.around(net, [(place[m.pair[0]], place[m.pair[1]]) for m in off], among)
     if not (more := sample(net, around, start, hosts)):

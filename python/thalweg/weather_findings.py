@@ -141,7 +141,7 @@ class JointChange:
 
     quantity: Quantity
     where: str
-    """What changed, such as "the egress of n1" or "all pairs of n1"."""
+    """What changed, such as "of the egress of n1", "of all pairs of n1" or "from n1 to n2"."""
     cause: str
     """A key that all changes of one host, trunk, sites or pair have in common."""
     changes: Sequence[PairChange]

@@ -12,7 +12,7 @@ from bench.matsuda import Setting, blind, contests, many, nearest, numbers, plan
 from bench.page import Page, Part
 from bench.report import Figure, Table
 from bench.settings import Settings
-from bench.wan import Question
+from bench.wan import ContestOnNetwork
 from thalweg.lab import scenario
 
 SIZE = 32_000_000
@@ -35,12 +35,12 @@ def test_throughput_is_as_in_the_figures() -> None:
 
 
 def test_what_is_tried() -> None:
-    question = Question(BCAST, SIZE, scenario.find("wan-2x16").network)
-    assert question.senders == 10
-    assert set(question.choices) == {*map(many, numbers), simple, blind, nearest, rings, plan}
-    assert question.choices[many(4)][0] == "site-scatter-allgather"
-    predicted = question.predicted()
-    assert predicted.keys() == question.choices.keys()
+    case = ContestOnNetwork(BCAST, SIZE, scenario.find("wan-2x16").network)
+    assert case.senders == 10
+    assert set(case.choices) == {*map(many, numbers), simple, blind, nearest, rings, plan}
+    assert case.choices[many(4)][0] == "site-scatter-allgather"
+    predicted = case.predicted()
+    assert predicted.keys() == case.choices.keys()
     # 32 MB at 12.5 MB/s: the bound is 2.57 s, the model with ten senders says 5.39 s.
     assert 2.57 <= predicted[plan] < predicted[many(10)] == pytest.approx(5.39, rel=0.1)
 
@@ -48,9 +48,9 @@ def test_what_is_tried() -> None:
 def test_a_measured_number_that_is_not_in_the_grid_is_tried_as_well() -> None:
     net = scenario.find("wan-2x16").network
     net.trunks = [type(t)(t.name, t.from_, t.to, 0.9 * t.capacity) for t in net.trunks]
-    question = Question(BCAST, SIZE, net)
-    assert question.senders == 9
-    assert many(9) in question.choices
+    case = ContestOnNetwork(BCAST, SIZE, net)
+    assert case.senders == 9
+    assert many(9) in case.choices
 
 
 def simulated(**settings: Any) -> list[Part]:
@@ -59,7 +59,7 @@ def simulated(**settings: Any) -> list[Part]:
     for name in wanted.scenarios:
         truth = scenario.find(name)
         for each, size in wan.grid(wanted):
-            wan.add_simulated(page, Question(each, size, truth.network), truth)
+            wan.add_simulated(page, ContestOnNetwork(each, size, truth.network), truth)
     return page.parts
 
 

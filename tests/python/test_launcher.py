@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from thalweg import launcher
+from thalweg import launcher, program_output
 from thalweg.errors import UserError
 from thalweg.launch_files import Order
 from thalweg.launcher import Launcher
@@ -108,7 +108,7 @@ def test_the_launcher_on_the_path_may_take_another_form(
 ) -> None:
     path = fake(own_cache, name, says)
     monkeypatch.setenv("PATH", str(own_cache))
-    monkeypatch.setattr(launcher, "_output", lambda _: path.read_text())
+    monkeypatch.setattr(program_output, "printed", lambda _: path.read_text())
     found = launcher.other_on_path(form)
     assert (found and (found.path, found.form)) == (other and (path, other))
 
@@ -162,7 +162,7 @@ def test_a_launcher_of_the_other_library_is_passed_over(
 ) -> None:
     fake(tmp_path, "mpirun", "HYDRA build details:\n Version: 4.0.2")
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin-without-mpi")
-    monkeypatch.setattr(launcher, "_output", lambda command: Path(command[0]).read_text())
+    monkeypatch.setattr(program_output, "printed", lambda command: Path(command[0]).read_text())
     assert launcher.find("mpich").path == tmp_path / "mpirun"
     with pytest.raises(UserError, match="no launcher of Open MPI on the PATH"):
         launcher.find("openmpi")
@@ -188,7 +188,7 @@ def test_a_binary_is_asked_once_as_long_as_it_stays_the_same(
         asked.append(command[1])
         return says
 
-    monkeypatch.setattr(launcher, "_output", output)
+    monkeypatch.setattr(program_output, "printed", output)
     binary = own_cache / "mpirun"
 
     def versions(content: bytes) -> list[str]:
@@ -221,9 +221,9 @@ def test_a_damaged_cache_of_answers_is_made_anew(
     kept.parent.mkdir()
     for damaged in ("", "[1]", '{"a": 1}', "\N{REPLACEMENT CHARACTER}"):
         kept.write_text(damaged)
-        monkeypatch.setattr(launcher, "_output", lambda _: "HYDRA\n Version: 4.0.2\n")
+        monkeypatch.setattr(program_output, "printed", lambda _: "HYDRA\n Version: 4.0.2\n")
         assert launcher.at(str(binary)).version == "4.0.2"
-        monkeypatch.setattr(launcher, "_output", lambda _: "")
+        monkeypatch.setattr(program_output, "printed", lambda _: "")
         assert launcher.at(str(binary)).version == "4.0.2"
 
 

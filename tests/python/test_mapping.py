@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from test_record import calls, member, messages, part, write
 
-from thalweg import mapping, network, paths, placement
+from thalweg import mapping, network, paths, placement, printable
 from thalweg.cli import main
 from thalweg.collective import Kind
 from thalweg.errors import UserError
@@ -172,7 +172,7 @@ def test_a_matrix_of_more_than_can_be_sent_is_refused() -> None:
 
 
 def test_ranges_of_ranks() -> None:
-    assert placement.ranges([0, 1, 2, 5, 7, 8]) == "0-2, 5, 7-8"
+    assert printable.ranges([0, 1, 2, 5, 7, 8]) == "0-2, 5, 7-8"
 
 
 # The command ------------------------------------------------------------------------------------

@@ -12,10 +12,10 @@ from test_run_placement import HOSTS, USUAL, net, recorded_partners  # noqa: F40
 from thalweg import past_placements, record, run_placement, wisdom
 from thalweg.hosts import Host, short_name
 from thalweg.network import Network
-from thalweg.past_placements import Question
-from thalweg.run_placement import Choice
+from thalweg.past_placements import ComparableRuns
+from thalweg.run_placement import PlacementChoice
 
-QUESTION = Question(APP, 4, "mpich")
+COMPARABLE = ComparableRuns(APP, 4, "mpich")
 
 
 @pytest.fixture(autouse=True)
@@ -31,14 +31,19 @@ def other() -> list[str]:
 
 def ran(net: Network, when: int, seconds: float, hosts: list[str] = USUAL, **more: Any) -> None:  # noqa: F811
     folder = recorded_partners(f"{when:02}0000", hosts=hosts, seconds=seconds, **more)
-    past_placements.keep(QUESTION, record.read(folder), net)
+    past_placements.keep(COMPARABLE, record.read(folder), net)
 
 
-def chosen(net: Network, question: Question = QUESTION, *, slots: int = 1) -> Choice:  # noqa: F811
+def chosen(
+    net: Network,  # noqa: F811
+    comparable: ComparableRuns = COMPARABLE,
+    *,
+    slots: int = 1,
+) -> PlacementChoice:
     listed = [Host(host.name, slots) for host in HOSTS]
     choice = run_placement.choose(net, listed, USUAL, APP)
     assert choice and not choice.objection
-    return past_placements.prefer(choice, question, net, listed)
+    return past_placements.prefer(choice, comparable, net, listed)
 
 
 def test_a_placement_that_proved_slower_is_not_used_again(net: Network) -> None:  # noqa: F811
@@ -96,7 +101,7 @@ def test_a_placement_that_proved_faster_is_used_where_the_cost_is_against_it(
     choice = run_placement.choose(net, listed, USUAL, APP)
     assert choice
     choice = dataclasses.replace(choice, objection="it saves 3 %", before=None)
-    found = past_placements.prefer(choice, QUESTION, net, listed)
+    found = past_placements.prefer(choice, COMPARABLE, net, listed)
     assert list(found.chosen.hosts) == (other if again else USUAL)
     assert bool(found.before) == again and bool(found.objection) != again
 
@@ -107,9 +112,9 @@ def test_only_runs_that_compare_count(net: Network) -> None:  # noqa: F811
     ran(net, 2, 30.0, list(best))
     assert chosen(net).objection
     # Others were told their placement otherwise, or were bound to cores.
-    assert not chosen(net, Question(APP, 4, "openmpi-4")).objection
-    assert not chosen(net, Question(APP, 4, "mpich", bound=True)).objection
-    assert not chosen(net, Question([*APP, "more"], 4, "mpich")).objection
+    assert not chosen(net, ComparableRuns(APP, 4, "openmpi-4")).objection
+    assert not chosen(net, ComparableRuns(APP, 4, "mpich", bound=True)).objection
+    assert not chosen(net, ComparableRuns([*APP, "more"], 4, "mpich")).objection
     # Runs were on a network on which placements cost something else.
     (key,) = wisdom.load(wisdom.location())
     for factor in (0.5, 2.0):
@@ -131,24 +136,24 @@ def test_programs_are_told_apart_by_their_files(
     monkeypatch.chdir(tmp_path / "here")
     ran(net, 1, 20.0)
     monkeypatch.chdir(tmp_path / "there")
-    assert past_placements.load(QUESTION) == []
+    assert past_placements.load(COMPARABLE) == []
     # Nor has it the runs that an earlier version kept by the words that were typed.
     ((_, value),) = wisdom.load(wisdom.location()).items()
     old = json.dumps({"placements": "149640394ac5438a"}, separators=(",", ":"))
     wisdom.add(wisdom.location(), old, value)
-    assert past_placements.load(QUESTION) == []
-    whole = dataclasses.replace(QUESTION, program=[str(tmp_path / "here/app"), *APP[1:]])
+    assert past_placements.load(COMPARABLE) == []
+    whole = dataclasses.replace(COMPARABLE, program=[str(tmp_path / "here/app"), *APP[1:]])
     assert [run.seconds for run in past_placements.load(whole)] == [20.0]
 
 
 def test_the_latest_runs_are_kept_by_host_names_without_domains(net: Network) -> None:  # noqa: F811
     for when in range(past_placements.MOST + 2):
         ran(net, when % 24, 1.0 + when, [f"{host}.local" for host in USUAL])
-    kept = past_placements.load(QUESTION)
+    kept = past_placements.load(COMPARABLE)
     assert len(kept) == past_placements.MOST and kept[0].seconds == 3.0
     assert kept[0].hosts == tuple(short_name(host) for host in USUAL)
     ran(net, 1, 1.0, ["north0", "east0", "west1", "east1"])  # no host of the network
-    assert past_placements.load(QUESTION) == kept
+    assert past_placements.load(COMPARABLE) == kept
 
 
 @pytest.mark.parametrize(
@@ -158,4 +163,4 @@ def test_what_can_not_be_read_is_forgotten(net: Network, damage: bytes) -> None:
     ran(net, 1, 1.0)
     (key,) = wisdom.load(wisdom.location())
     wisdom.add(wisdom.location(), key, damage)
-    assert past_placements.load(QUESTION) == []
+    assert past_placements.load(COMPARABLE) == []

@@ -11,7 +11,7 @@ from test_record import messages, part, write
 
 from thalweg import inputs, mapping, network, placement_picture, record, run_placement
 from thalweg.cli import main
-from thalweg.placement_picture import Placed
+from thalweg.placement_picture import NamedPlacement
 from thalweg.report import bins, placement_parts
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -72,8 +72,8 @@ def test_rows_keep_hosts_together(counts: list[int], most: int) -> None:
 def test_both_matrices_show_hosts_and_sites_as_blocks() -> None:
     """A frame is around the cells inside a host; what is inside one before is so in the drawing."""
     matrix = mapping.communication(4, [0, 1, 2, 3], [2, 3, 0, 1], np.ones(4), np.full(4, 10.0))
-    before = Placed("before: block", ["a", "b", "c", "d"])
-    after = Placed("after: thalweg", ["a", "c", "a", "c"])
+    before = NamedPlacement("before: block", ["a", "b", "c", "d"])
+    after = NamedPlacement("after: thalweg", ["a", "c", "a", "c"])
     root = ET.fromstring(placement_picture.placement(matrix, before, after, SITE_OF))
     frames = [rect.attrib for rect in root.iter(f"{SVG}rect") if rect.get("fill") == "none"]
     thin = [frame for frame in frames if frame["stroke-width"] == "1"]

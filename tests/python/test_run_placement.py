@@ -33,7 +33,7 @@ from thalweg.cli import main
 from thalweg.collective import Kind
 from thalweg.errors import UserError
 from thalweg.hosts import Host
-from thalweg.kept_mapping import Question
+from thalweg.kept_mapping import MappingProblem
 from thalweg.launcher import Launcher
 from thalweg.mapping import Mapping
 from thalweg.matrices import Program
@@ -41,7 +41,7 @@ from thalweg.network import Host as Site
 from thalweg.network import Network
 from thalweg.plans import ESTIMATE, NORMAL
 from thalweg.preparation import Request
-from thalweg.run_placement import Choice
+from thalweg.run_placement import PlacementChoice
 from thalweg.units import time_to_text
 
 HOSTS = [Host(name) for name in ("west0", "east0", "west1", "east1")]
@@ -201,7 +201,7 @@ def test_it_is_said_what_the_restriction_to_blocks_costs(
 ) -> None:
     mpich = launcher_of_blocks(monkeypatch)
 
-    def chosen(listed: list[Host], usual: list[str]) -> Choice:
+    def chosen(listed: list[Host], usual: list[str]) -> PlacementChoice:
         found = planning.choose(net, listed, usual, mpich, APP, partners)
         assert found
         return found
@@ -361,7 +361,7 @@ def test_planning_counts_where_it_is_known_how_long_it_takes(
     mpich = Launcher(Path("mpiexec"), "mpich", "4.2")
     monkeypatch.setitem(vars(mpich), "form", "mpich")
 
-    def chosen() -> Choice:
+    def chosen() -> PlacementChoice:
         found = planning.choose(net, HOSTS, USUAL, mpich, APP, None)
         assert found
         return found
@@ -416,7 +416,7 @@ def test_a_placement_is_kept_while_nothing_changes_that_it_depends_on(
     methods = count_mappings(monkeypatch)
     monkeypatch.setattr(kept_mapping, "LEAST_KEPT", -1.0)
 
-    def chosen(listed: list[Host] = HOSTS) -> Choice:
+    def chosen(listed: list[Host] = HOSTS) -> PlacementChoice:
         found = run_placement.choose(net, listed, USUAL, APP)
         assert found
         return found
@@ -455,7 +455,7 @@ def test_a_placement_that_is_kept_has_its_planned_collectives(
     sent = mapping.communication(4, [0, 1], [1, 0], [1000] * 2, [1e8] * 2)
     slots = [int(host.name in USUAL) for host in net.hosts]
     where = inputs.placement(net, USUAL)
-    asked = Question(net, Program(sent, calls), slots, where, where)
+    asked = MappingProblem(net, Program(sent, calls), slots, where, where)
     made = kept_mapping.place(asked)
     assert made.planned and made.usual and made.usual.planned
     monkeypatch.setattr(mapping, "place", None)
@@ -549,7 +549,7 @@ def test_the_last_ranks_of_a_list_may_be_silent(
     assert "names no rank beyond 1; the others of 4 are taken as silent" in said
 
 
-def placed_run(choice: Choice, when: str, **launch: Any) -> record.Run:
+def placed_run(choice: PlacementChoice, when: str, **launch: Any) -> record.Run:
     return record.read(recorded_partners(when, hosts=list(choice.chosen.hosts), **launch))
 
 

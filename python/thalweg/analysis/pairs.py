@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from thalweg.analysis import links
 from thalweg.analysis.robust import SURE, unusual
 from thalweg.analysis.tables import Run
-from thalweg.network import Network
+from thalweg.network import Network, host_numbers
 
 Floats = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
@@ -133,7 +133,7 @@ def _is_alike(candidate: _Candidate, pairs: Pairs) -> bool:
 
 def _candidates(network: Network, pairs: Pairs, usable: Chosen) -> list[_Candidate]:
     """Returns whatever some of the usable pairs have in common; of single pairs the slow ones."""
-    number = {host.name: at for at, host in enumerate(network.hosts)}
+    number = host_numbers(network)
     sender, receiver = np.array([[number[name] for name in pair] for pair in pairs.ends]).T
     found = [
         _Candidate("slow link", " -> ".join(pairs.ends[at]), [np.array([at])])

@@ -36,7 +36,7 @@ from thalweg.options import (
     refuse,
     said_once,
 )
-from thalweg.question import Collective, Question, asked_operation, search
+from thalweg.plan_arguments import Collective, PlanArguments, asked_operation, search
 
 app = typer.Typer(add_completion=False)
 
@@ -87,7 +87,7 @@ def command(
     if name is None:
         inputs.network(net)  # raises if it is none
         raise UserError("explain what? Name a collective, as in: thalweg explain NET bcast 8MB")
-    setting = Question(net, ranks, hosts, mpi, search(effort, seed, budget)).answerable()
+    setting = PlanArguments(net, ranks, hosts, mpi, search(effort, seed, budget)).setting()
     operation = asked_operation(name, wanted_size, root)
     operation.collective(len(setting.placement))  # raises before the work begins
     with console.progress(f"planning {name}"):

@@ -32,7 +32,7 @@ from thalweg.hosts import Host
 from thalweg.matrices import Program
 from thalweg.network import Network
 from thalweg.options import Bind, Json, Ranks
-from thalweg.placement import Placed
+from thalweg.placement import ComparedPlacement
 from thalweg.printable import short
 
 app = typer.Typer(add_completion=False)
@@ -236,7 +236,7 @@ def _write(
     return _Written(order.file, order.hosts_file, launch)
 
 
-def _show(placed: Placed, written: _Written, drawn: Path | None, *, json: bool) -> None:
+def _show(placed: ComparedPlacement, written: _Written, drawn: Path | None, *, json: bool) -> None:
     """Shows a placement, which files have it, and the command that starts ranks so."""
     if json:
         console.show_json(
@@ -252,7 +252,7 @@ def _show(placed: Placed, written: _Written, drawn: Path | None, *, json: bool) 
         console.show_line(f"start with: {written.launch}")
 
 
-def _drawing(placed: Placed) -> str:
+def _drawing(placed: ComparedPlacement) -> str:
     """Draws a placement beside that of the recorded run or, if it isn't known, a launcher's."""
     net = placed.network
     names = [host.name for host in net.hosts]
@@ -264,8 +264,8 @@ def _drawing(placed: Placed) -> str:
             before, hosts = "the recorded run", [names[host] for host in where]
     return placement_picture.placement(
         placed.program.matrix,
-        placement_picture.Placed(f"before: {before}", hosts),
-        placement_picture.Placed(f"after: {placed.found.method}", placed.hosts),
+        placement_picture.NamedPlacement(f"before: {before}", hosts),
+        placement_picture.NamedPlacement(f"after: {placed.found.method}", placed.hosts),
         placement_picture.sites(net),
     )
 

@@ -40,10 +40,10 @@ from thalweg.options import (
     SizeOption,
     said_once,
 )
+from thalweg.plan_arguments import Collective, PlanArguments, asked_operation, search
 from thalweg.planner import Entry, PredictedTimes, Table
 from thalweg.plans import Plan, Setting
 from thalweg.printable import plural
-from thalweg.question import Collective, Question, asked_operation, search
 
 app = typer.Typer(add_completion=False)
 
@@ -117,7 +117,7 @@ def command(
 
     Example: [bold]thalweg plan net.json -n 16 -o plan.bin[/bold]
     """
-    question = Question(
+    arguments = PlanArguments(
         net, ranks, hosts, mpi, search(effort, seed, budget), remember=not no_wisdom
     )
     outputs = Outputs(output, draw, export, write_tree)
@@ -135,7 +135,7 @@ def command(
                 "a schedule file says its size, its root and who sends what: leave out SIZE, "
                 "--root, --tree and --sizes, or --schedule"
             )
-        return run_schedules(question, schedule, name, outputs, json=json)
+        return run_schedules(arguments, schedule, name, outputs, json=json)
     if sizes:
         if not (tree and name) or length or root or draw or export or write_tree:
             raise UserError(
@@ -143,16 +143,16 @@ def command(
                 "out what is of a single plan"
             )
         by_hand = ByHand(tree, name, sizes)
-        return run_table(question, output, by_hand, json=json)
+        return run_table(arguments, output, by_hand, json=json)
     if name is not None:
         operation = asked_operation(name, length, root)
-        return run_one(question, operation, outputs, tree, algorithm or "", json=json)
+        return run_one(arguments, operation, outputs, tree, algorithm or "", json=json)
     if length or root or draw or export or tree or write_tree:
         raise UserError(
             "a size, a root, a drawing, a schedule or a tree is of one collective: name it, as in "
             "bcast 8MB"
         )
-    return run_table(question, output, json=json)
+    return run_table(arguments, output, json=json)
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class Outputs:
 
 
 def run_one(
-    question: Question,
+    arguments: PlanArguments,
     operation: Operation,
     outputs: Outputs,
     tree: Path | None = None,
@@ -206,11 +206,11 @@ def run_one(
 ) -> int:
     """`tree` is a tree file, whose tree is used instead of the best plan, and `algorithm` the only
     one to choose from."""
-    setting = question.answerable()
+    setting = arguments.setting()
     by_hand = trees.read(tree, setting.network, setting.placement) if tree else None
     operation.collective(len(setting.placement))  # raises before the work begins
     with console.progress(f"planning {operation.kind.name}"):
-        if question.remember and by_hand is None and not algorithm:
+        if arguments.remember and by_hand is None and not algorithm:
             plan = wisdom.plan(setting, operation)
         else:
             plan = setting.plan(operation, algorithm, tree=by_hand)
@@ -226,7 +226,7 @@ def run_one(
 
 
 def run_schedules(
-    question: Question,
+    arguments: PlanArguments,
     files: Sequence[Path],
     collective: str | None,
     outputs: Outputs,
@@ -234,7 +234,7 @@ def run_schedules(
     json: bool,
 ) -> int:
     """Verifies and predicts schedules made elsewhere, and writes them to a plan file."""
-    setting = question.answerable()
+    setting = arguments.setting()
     found = [_given(setting, file, collective) for file in files]
     if len(found) > 1 and (outputs.drawing or outputs.schedule or outputs.tree):
         raise UserError("--draw, --export and --write-tree are for one plan: give --schedule once")
@@ -298,12 +298,12 @@ class ByHand:
 
 
 def run_table(
-    question: Question, output: Path | None, by_hand: ByHand | None = None, *, json: bool
+    arguments: PlanArguments, output: Path | None, by_hand: ByHand | None = None, *, json: bool
 ) -> int:
-    setting = question.answerable()
+    setting = arguments.setting()
     count = len(setting.placement)
     with console.progress(f"planning for {count} ranks"):
-        table = (wisdom.table if question.remember else Setting.table)(setting)
+        table = (wisdom.table if arguments.remember else Setting.table)(setting)
     if by_hand:
         table = by_hand.put(setting, table)
     if output:
@@ -328,9 +328,7 @@ def run_table(
 
 def _draw(table: Table) -> Drawing:
     """Returns the rows of rank 0 as the root, with the times of the size that they begin with."""
-    drawing = Drawing(box=None, pad_edge=False)
-    for heading in ("collective", "from size", "plan", "predicted", "bound", "native", "by"):
-        drawing.add_column(heading)
+    drawing = console.table("collective", "from size", "plan", "predicted", "bound", "native", "by")
     for entry in table.entries:
         if entry.root == 0:
             times = table.predict(entry.kind, entry.root, entry.min_size)

@@ -13,7 +13,7 @@ from thalweg.errors import UserError
 from thalweg.files import check_output, is_file, is_folder, parse_json, read_text, write_file
 from thalweg.hosts import file_of
 from thalweg.options import Hosts, Json, Library, Ranks, RunNetwork
-from thalweg.question import Question
+from thalweg.plan_arguments import PlanArguments
 from thalweg.report import comparison, network_parts, run_page
 from thalweg.report import page as pages
 from thalweg.report.comparison import Side
@@ -66,7 +66,7 @@ def command(
         if network:
             raise UserError("--network is for a run's page: name one network, or a run's folder")
         _check_network(subjects[0])
-        setting = Question(subjects[0], ranks, hosts, mpi).answerable()
+        setting = PlanArguments(subjects[0], ranks, hosts, mpi).setting()
         tables = _results(results) if results else []
         with console.progress(f"planning for {len(setting.placement)} ranks"):
             made = network_parts.page(subjects[0].name, setting, network_parts.results(tables))

@@ -166,8 +166,12 @@ def command(
         with _watching(recording if watch else None):
             status = launch(words, output=sys.stderr if json else None)
         summary = expected.read()
-    bound = bind is not None
-    came_of_it = follow_up.keep(prepared, recording, words, status, summary, bound=bound)
+    # Nothing is missing of a program that runs without the runtime library.
+    first_host = prepared.placement[0]
+    is_missing = bool(own_variables) and run_summary.is_missing(summary, status, first_host)
+    came_of_it = follow_up.keep(
+        prepared, recording, words, status, summary, bound=bind is not None, is_missing=is_missing
+    )
     if json:
         console.show_json(
             {"command": words, "status": status, "plan": _text(prepared.plan)}
@@ -178,7 +182,6 @@ def command(
         )
     elif own_variables:
         unnamed = recording.folder if recording and wanted is None else None
-        is_missing = run_summary.is_missing(summary, status, prepared.placement[0])
         follow_up.tell(summary, came_of_it, unnamed, is_missing=is_missing)
     if adapts:
         follow_up.follow_network(prepared, summary, keep_network)

@@ -10,8 +10,8 @@ from thalweg.analysis.tables import Run
 from thalweg.analysis.words import name_of, verdict_on, verdict_on_stage
 from thalweg.printable import plural
 from thalweg.report import elements, record_parts, run_lead, tree_parts
-from thalweg.report.elements import Axis, Block, Layer, Page, Section
-from thalweg.report.event_parts import NS
+from thalweg.report.elements import Block, Layer, Page, Section
+from thalweg.report.event_parts import NS, axes
 from thalweg.timemap_picture import Configuration
 
 MOST_TIMEMAPS = 3
@@ -231,19 +231,10 @@ def _timemaps(a: Side, b: Side) -> list[Section]:
 def _lateness(side: Side) -> Sequence[Block]:
     assert side.events
     late = timemaps.lateness(side.events, rows=64, columns=128)
-    rows = [
-        f"rank {each[0]}" if len(each) == 1 else f"ranks {each[0]} to {each[-1]}"
-        for each in late.ranks
-    ]
-    calls = [
-        f"call {first}" if first == last else f"calls {first} to {last}"
-        for first, last in late.calls
-    ]
     return [
         elements.heatmap(
             f"How late ranks came in {side.name}",
-            Axis("ranks", rows),
-            Axis("calls", calls),
+            *axes(late),
             [Layer("late", "time", NS * late.late, "sqrt")],
         )
     ]

@@ -1,15 +1,14 @@
 """What a page says about a run with events: causes, ranks that are late, waits, links."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import polars as pl
 
 from thalweg import units
 from thalweg.analysis import paths, timemaps
 from thalweg.analysis.findings import Findings
+from thalweg.analysis.timemaps import Lateness
 from thalweg.analysis.waits import why_late, with_lateness
-from thalweg.analysis_text import ranges
+from thalweg.printable import ranges
 from thalweg.report import bins, elements
 from thalweg.report.elements import Axis, Block, Layer
 
@@ -41,8 +40,7 @@ def causes(found: Findings) -> list[Block]:
                 Layer("time of all ranks", "time", NS * values[:, used], "sqrt"),
             ],
             note="The path of each rank's call is followed back through messages and ranks, so "
-            "that all of "
-            "its time has a cause.",
+            "that all of its time has a cause.",
         )
     ]
 
@@ -83,11 +81,6 @@ def lateness(found: Findings) -> list[Block]:
     run = found.run
     late = timemaps.lateness(run, rows=bins.MOST // 2, columns=bins.MOST)
     row_of = {rank: row for row, members in enumerate(late.ranks) for rank in members}
-    calls = [f"call {a}" if a == b else f"calls {a} to {b}" for a, b in late.calls]
-    rows = [
-        f"rank {each[0]}" if len(each) == 1 else f"ranks {each[0]} to {each[-1]}"
-        for each in late.ranks
-    ]
     last = pl.col("enter") == pl.col("enter").max().over("call")
     by_rank = (
         with_lateness(run)
@@ -101,19 +94,16 @@ def lateness(found: Findings) -> list[Block]:
         )
         .sort("total", "rank", descending=[True, False])
     )
-    single = all(len(each) == 1 for each in late.ranks)
+    is_single = all(len(each) == 1 for each in late.ranks) and len(late.calls) == _calls(found)
     return [
         elements.heatmap(
             "How late ranks' programs came to calls",
-            Axis("ranks", rows),
-            Axis("calls", calls),
+            *axes(late),
             [Layer("late", "time", NS * late.late, "sqrt")],
             link="late",
             by_row=True,
             note="A rank that is always late is a line, one that changes is scattered."
-            + (
-                "" if single and len(calls) == _calls(found) else " Cells show the most of several."
-            ),
+            + ("" if is_single else " Cells show the most of several."),
         ),
         elements.table(
             "Ranks, the latest first",
@@ -143,6 +133,16 @@ def lateness(found: Findings) -> list[Block]:
     ]
 
 
+def axes(late: Lateness) -> tuple[Axis, Axis]:
+    """Returns the ranks and the calls of a heatmap of lateness."""
+    ranks = [
+        f"rank {each[0]}" if len(each) == 1 else f"ranks {each[0]} to {each[-1]}"
+        for each in late.ranks
+    ]
+    calls = [f"call {a}" if a == b else f"calls {a} to {b}" for a, b in late.calls]
+    return Axis("ranks", ranks), Axis("calls", calls)
+
+
 def _calls(found: Findings) -> int:
     return int(found.shapes["calls"].sum())
 
@@ -170,8 +170,7 @@ def imbalance(found: Findings) -> list[Block]:
                 f"Load imbalance in {names[each.shape]}: from the root to who is waited for",
                 steps,
                 note="At each node of the tree the contributor that most often arrived last; the "
-                "last box "
-                "is the rank that the others wait for.",
+                "last box is the rank that the others wait for.",
             )
         )
     return blocks
@@ -300,7 +299,7 @@ def links(found: Findings) -> list[Block]:
     number = {host: at for at, host in enumerate(hosts)}
     rows = bins.of_hosts(hosts, range(len(hosts)))
     ratio = np.exp(table["log_ratio"].to_numpy())
-    ends = [_numbers(table[end].to_list(), number) for end in ("from_host", "to_host")]
+    ends = [[number[name] for name in table[end].to_list()] for end in ("from_host", "to_host")]
     most = np.full((rows.count, rows.count), np.nan)
     np.fmax.at(most, (rows.of[ends[0]], rows.of[ends[1]]), ratio)
     keys = [f"{rows.of[a]},{rows.of[b]}" for a, b in zip(*ends, strict=True)]
@@ -339,7 +338,3 @@ def links(found: Findings) -> list[Block]:
             link="ratios",
         ),
     ]
-
-
-def _numbers(names: Sequence[str], number: dict[str, int]) -> list[int]:
-    return [number[name] for name in names]

@@ -12,7 +12,7 @@ from thalweg import (
 )
 from thalweg.mapping import Communication
 from thalweg.network import Network
-from thalweg.placement_picture import Placed
+from thalweg.placement_picture import NamedPlacement
 from thalweg.report import elements
 from thalweg.report.elements import Block, Section
 
@@ -26,8 +26,8 @@ def sections(run: record.Run, network: Network | None) -> list[Section]:
     if usual is None:
         return []
     matrix = matrices.of_record(run)
-    before = Placed("in the launcher's order", usual)
-    after = Placed("as placed", run_placement.hosts_of(run))
+    before = NamedPlacement("in the launcher's order", usual)
+    after = NamedPlacement("as placed", run_placement.hosts_of(run))
     sites = placement_picture.sites(network) if network else {}
     hosts = list(dict.fromkeys([*before.hosts, *after.hosts]))
     named = zip(hosts, host_names.as_in(hosts, list(sites)), strict=True)
@@ -47,7 +47,7 @@ def sections(run: record.Run, network: Network | None) -> list[Section]:
 
 
 def _pictures(
-    matrix: Communication, before: Placed, after: Placed, site_of: Mapping[str, str]
+    matrix: Communication, before: NamedPlacement, after: NamedPlacement, site_of: Mapping[str, str]
 ) -> list[Block]:
     quantity = communication.usual(matrix)
     sums = [

@@ -64,8 +64,7 @@ def calls(run: record.Run) -> Block:
         ],
         [(*row[:2], _short(row[2]), *row[3:]) for row in rows],
         note="Times are from a rank's entry to its exit, waiting for late ranks included. Sizes "
-        "are "
-        "grouped by powers of two.",
+        "are grouped by powers of two.",
     )
 
 

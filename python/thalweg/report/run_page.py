@@ -4,11 +4,11 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from thalweg import hierarchy, operations, plan_picture, record, units
+from thalweg import hierarchy, operations, placement_picture, plan_picture, record, units
 from thalweg.analysis import words
 from thalweg.analysis.findings import Findings
 from thalweg.errors import UserError
-from thalweg.network import Network
+from thalweg.network import Network, host_numbers
 from thalweg.plans import Setting
 from thalweg.printable import plural
 from thalweg.report import (
@@ -73,9 +73,8 @@ def _first_screen(
     spent = float(findings.shapes["ranks_ns"].sum()) * 1e-9 / max(ranks, 1)
     lead = [
         f"{plural(ranks, 'rank')} on {plural(hosts, 'host')} spent {units.time_to_text(spent)} "
-        "each, on "
-        f"average, in {plural(calls, 'collective call')}. What was saved is in a run record only "
-        "(thalweg run --record).",
+        f"each, on average, in {plural(calls, 'collective call')}. What was saved is in a run "
+        "record only (thalweg run --record).",
         *words.sentences(findings.verdict),
     ]
     return lead, [("In collectives", units.time_to_text(spent), "a rank, on average")]
@@ -115,7 +114,7 @@ def _ratios(findings: Findings | None) -> list[elements.Block]:
 
 def planned(run: record.Run, network: Network | None) -> list[elements.Block]:
     """The costliest planned calls, planned anew by their algorithms: a record has no messages."""
-    hosts = {host.name: at for at, host in enumerate(network.hosts)} if network else {}
+    hosts = host_numbers(network) if network else {}
     small = run.ranks <= network_parts.MOST_DRAWN and hosts.keys() >= set(run.hosts)
     if network is None or not small:
         return []
@@ -134,8 +133,7 @@ def _sites(run: record.Run, network: Network | None) -> Sequence[str]:
     """Each rank's site; nothing unless all hosts are in the network's sites."""
     if network is None or len(network.sites) < 2:
         return ()
-    names = [host.name for host in network.hosts]
-    site_of = {names[host]: f"site {at}" for at, site in enumerate(network.sites) for host in site}
+    site_of = placement_picture.sites(network)
     found = [site_of.get(run.hosts[host], "") for host in run.placement]
     return found if all(found) else ()
 

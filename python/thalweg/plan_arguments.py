@@ -29,7 +29,7 @@ Collective = Annotated[
 
 
 @dataclass(frozen=True)
-class Question:
+class PlanArguments:
     """The arguments of a plan, as the user gave them."""
 
     file: Path
@@ -40,7 +40,7 @@ class Question:
     remember: bool = True
     """Whether to use and to keep wisdom."""
 
-    def answerable(self) -> Setting:
+    def setting(self) -> Setting:
         """Reads the network and completes the user's arguments. Raises UserError."""
         net = inputs.network(self.file)
         library = plans.known_library(net, self.library, str(self.file))

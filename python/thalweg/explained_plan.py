@@ -1,4 +1,4 @@
-"""The choice for one operation, with what led to it."""
+"""The plan for one operation, with what led to it."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,12 +13,12 @@ from thalweg.schedule import Schedule
 from thalweg.simulator import SimulatedMessage
 
 NATIVE = "native"
-"""Choice.algorithm where the MPI library's own collective is the choice."""
+"""ExplainedPlan.algorithm where the MPI library's own collective is the choice."""
 
 
 @dataclass(frozen=True, repr=False)
-class Choice:
-    """The choice for one operation, with what led to it. Times are in seconds."""
+class ExplainedPlan:
+    """The plan for one operation, with what led to it. Times are in seconds."""
 
     problem: Problem
     options: Options
