@@ -68,7 +68,7 @@ AttemptState::Act AttemptState::next(bool may_change) {
     act = Act::share;
     break;
   }
-  _begun = _calls;
+  _open.begin(_calls);
   return act;
 }
 
@@ -159,7 +159,7 @@ void AttemptState::begin(Purpose purpose, Stage stage, std::size_t race, bool sl
 }
 
 void AttemptState::collected() {
-  _begun = 0;
+  _open.close();
   _stage = Stage::planning;
   _distance = (_purpose == Purpose::improvement ? patient_distances : 1) * _usual_distance;
   _next = _calls + _distance;
@@ -181,7 +181,7 @@ ReplanRecord AttemptState::record(bool leads, std::int64_t answer, bool suits_bo
 }
 
 bool AttemptState::agree(const ReplanRecord& all) {
-  _begun = 0;
+  _open.close();
   const bool is_well = all[Said::well] != 0;
   // Ranks that couldn't read the table don't know its hash.
   const bool may_differ = _stage == Stage::checking && !is_well;
@@ -245,7 +245,7 @@ void AttemptState::follow(std::int64_t answer, bool suits_both) {
 }
 
 void AttemptState::shared() {
-  _begun = 0;
+  _open.close();
   _stage = Stage::checking;
 }
 
@@ -283,7 +283,7 @@ void AttemptState::end(Outcome outcome) {
 std::int64_t AttemptState::hash() const {
   Fnv1a result;
   for (const std::uint64_t value : {_calls,
-                                    _begun,
+                                    _open.since(),
                                     _next,
                                     _generation,
                                     std::uint64_t{_race},

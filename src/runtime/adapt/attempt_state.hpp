@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/mpi/open_since.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -32,8 +34,7 @@ enum class Purpose : std::uint8_t {
 /// room for the new plans, unless they are few; if all have room, they are shared; if all could
 /// read them and have them alike, all use them from the next call on
 /// in which no race is being agreed on. Anything else leaves the old plans. Each of these is one
-/// nonblocking collective that begins in the same call on all ranks, and is waited for once all
-/// ranks are known to have entered a later call (Arrivals), or 8 calls later (as Epochs does).
+/// nonblocking collective, which all ranks begin in the same call and wait for as OpenSince says.
 ///
 /// After a change of plans 20 s pass until the next one may begin. If plans then change for the
 /// opposite reason, or plans were worse and are taken back, twice as long: what comes and goes is
@@ -87,7 +88,6 @@ public:
   static constexpr std::int64_t question_pause_ns = 500'000'000; ///< until the first question
   static constexpr std::uint64_t trial_calls = 4;
   static constexpr std::uint64_t observed_calls = 8;
-  static constexpr std::uint64_t patient_calls = 7;
   static constexpr std::int64_t longest_doubt_ns = 10'000'000'000;
   static constexpr std::int64_t improvement_pause_ns = 5'000'000'000;
   static constexpr std::int64_t improvement_share = 20; ///< improvements may take a twentieth
@@ -111,17 +111,15 @@ public:
   /// Returns what begins in the same call, after something has ended in it.
   Act next(bool may_change);
   /// Whether something has begun and not ended.
-  [[nodiscard]] bool is_open() const { return _begun != 0; }
+  [[nodiscard]] bool is_open() const { return _open.is_open(); }
   /// Whether it must be waited for before anything else in this call.
-  /// @param patience calls until then
-  [[nodiscard]] bool is_late(std::uint64_t patience) const {
-    return is_open() && _calls >= _begun + patience;
-  }
+  [[nodiscard]] bool is_late() const { return is_open() && _open.is_late(_calls); }
   /// Whether it has begun in an earlier call than the one so many calls ago; in one much earlier,
   /// if it isn't urgent.
   [[nodiscard]] bool has_begun_before(std::uint64_t ago = 0) const {
-    const std::uint64_t patience = _purpose == Purpose::improvement ? patient_calls : 0;
-    return is_open() && ago < _calls && _calls - ago > _begun + patience;
+    const bool is_urgent = _purpose != Purpose::improvement;
+    return is_open() && ago < _calls &&
+           _open.is_late(_calls - ago, is_urgent ? 1 : OpenSince::least_patience);
   }
 
   /// Begins to make room, once.
@@ -194,7 +192,7 @@ public:
   /// Goes on, since the new plans have arrived.
   void shared();
   /// Notes that no call may follow, and that what is open is waited for.
-  void close() { _begun = 0; }
+  void close() { _open.close(); }
   /// Returns to the table before the last change, which was worse, in the next call where that is
   /// possible. The next change has to wait twice as long.
   void go_back();
@@ -220,7 +218,8 @@ private:
   Stage _stage = Stage::calm;
   Outcome _outcome = Outcome::none;
   Purpose _purpose = Purpose::drift;
-  std::uint64_t _calls = 0, _begun = 0;
+  std::uint64_t _calls = 0;
+  OpenSince _open;
   std::uint64_t _next = 0; ///< the call at which to ask the leader
   std::uint64_t _distance = least_distance, _usual_distance = least_distance;
   std::uint64_t _generation = 0; ///< changes of the table

@@ -2,7 +2,6 @@
 
 #include "runtime/execute/own_arithmetic.hpp"
 #include "runtime/mpi/error.hpp"
-#include "runtime/mpi/waiting.hpp"
 
 namespace thalweg::runtime {
 namespace {
@@ -18,7 +17,7 @@ bool Epochs::before_call(MPI_Comm comm) {
     return false;
   }
   races.enter_agreeing();
-  return races.calls() >= _begun + races.patience(false) && finish();
+  return _open.is_late(races.calls(), races.patience(false)) && finish();
 }
 
 void Epochs::begin(MPI_Comm comm) {
@@ -35,8 +34,8 @@ void Epochs::begin(MPI_Comm comm) {
   _own = races.record(_rank, begin_ns - _began_ns, _cost_ns, facts,
                       [&](observe::Ticks ticks) { return _clock.to_ns(ticks) + offset_ns; });
   check(native.Iallreduce(_own.data(), _all.data(), static_cast<int>(_own.size()), native.int64,
-                          native.min, comm, &_request));
-  _begun = races.calls();
+                          native.min, comm, _open.request()));
+  _open.begin(races.calls());
   _began_ns = begin_ns;
   _cost_ns = observe::monotonic_ns() - begin_ns;
 }
@@ -44,17 +43,10 @@ void Epochs::begin(MPI_Comm comm) {
 bool Epochs::finish() {
   const OwnArithmetic arithmetic;
   const std::int64_t begin_ns = observe::monotonic_ns();
-  _begun = 0;
-  check(native.Wait(&_request, MPI_STATUS_IGNORE));
+  _open.wait();
   const bool were_equal = races.agree(_all);
   _cost_ns += observe::monotonic_ns() - begin_ns;
   return !were_equal;
-}
-
-void Epochs::end() {
-  const bool was_open = is_open();
-  _begun = 0;
-  if (was_open) wait_for(_request);
 }
 
 } // namespace thalweg::runtime

@@ -2,16 +2,15 @@
 
 #include "runtime/adapt/races.hpp"
 #include "runtime/mpi/native.hpp"
+#include "runtime/mpi/open_collective.hpp"
 #include "runtime/observe/clock.hpp"
 #include "runtime/observe/clock_bounds.hpp"
 
 namespace thalweg::runtime {
 
-/// How the ranks of a communicator agree at its epochs: by a native nonblocking reduction of 272
-/// bytes on the program's communicator, which all begin in the same call. It is waited for after
-/// a later call of which all ranks are known to have entered it (Arrivals), or else
-/// Races::patience() calls later, at least 8: so no rank waits for another that is fewer than 8
-/// calls behind (as Negotiation does), and usually it is complete by then.
+/// How the ranks of a communicator agree at its epochs: by an OpenCollective, a reduction of 272
+/// bytes, which is waited for after Races::patience() calls: more than 8 where waiting takes too
+/// much.
 class Epochs {
 public:
   /// @param rank of this process in the communicator
@@ -25,16 +24,17 @@ public:
   /// Throws MpiError. Returns whether the ranks' states were found to differ.
   bool before_call(MPI_Comm comm);
   /// Whether an agreement has begun and not ended.
-  [[nodiscard]] bool is_open() const { return _begun != 0; }
+  [[nodiscard]] bool is_open() const { return _open.is_open(); }
   /// Whether one has begun so long ago that it is waited for after this call.
   /// @param ago Arrivals::calls_ago() of it
   [[nodiscard]] bool is_due(std::uint64_t ago) const {
-    return is_open() && ago < races.calls() && races.calls() - ago >= _begun + races.patience(true);
+    return is_open() && ago < races.calls() &&
+           _open.is_late(races.calls() - ago, races.patience(true));
   }
   /// Ends the open agreement. Throws and returns the same.
   bool finish();
   /// Waits for what is open. No call may follow.
-  void end();
+  void end() { _open.end(); }
 
   Races races;
   /// What is predicted of each race's calls, by this rank: the latest.
@@ -49,8 +49,7 @@ private:
   const observe::ComparedClock* _compared;
   observe::Calibration _clock;
   std::array<RaceFacts, Races::most_races> _predictions{};
-  MPI_Request _request{};
-  std::uint64_t _begun = 0; ///< the call in which the open agreement began; 0: none is open
+  OpenCollective _open;
   std::int64_t _began_ns = observe::monotonic_ns(); ///< the last agreement
   std::int64_t _cost_ns = 0;                        ///< of the last or the open one
   EpochRecord _own{}, _all{};

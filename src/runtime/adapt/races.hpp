@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/adapt/race.hpp"
+#include "runtime/mpi/open_since.hpp"
 
 #include <array>
 #include <cstdint>
@@ -33,7 +34,7 @@ using EpochRecord = std::array<std::int64_t, 34>;
 class Races {
 public:
   static constexpr std::size_t most_races = 64;
-  static constexpr std::uint64_t least_patience = 8, most_patience = 512;
+  static constexpr std::uint64_t least_patience = OpenSince::least_patience, most_patience = 512;
   /// @param won what begins as the incumbent since it won before, if it is a candidate
   /// @param has_clocks whether the ranks' clocks were compared; the same on all ranks
   explicit Races(std::vector<Won> won = {}, bool has_clocks = true);

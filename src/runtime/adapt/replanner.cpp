@@ -3,7 +3,6 @@
 #include "planner/bytes.hpp"
 #include "runtime/execute/own_arithmetic.hpp"
 #include "runtime/mpi/error.hpp"
-#include "runtime/mpi/waiting.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -57,7 +56,7 @@ Replanner::Replanner(const Network& network, std::string library, network::Place
 
 std::string Replanner::before_call(MPI_Comm comm, Races& races, Chooser& chooser, bool may_change) {
   act(_state.enter(may_change), comm, races, chooser);
-  if (!_state.has_begun_before() || !_state.is_late(Races::least_patience)) return {};
+  if (!_state.is_late()) return {};
   return go_on(comm, races, chooser, may_change);
 }
 
@@ -97,7 +96,7 @@ void Replanner::act(Act act, MPI_Comm comm, Races& races, Chooser& chooser) {
 }
 
 std::string Replanner::finish() {
-  check(native.Wait(&_request, MPI_STATUS_IGNORE));
+  _open.wait();
   switch (_state.stage()) {
   case Stage::collecting:
     _state.collected();
@@ -235,7 +234,8 @@ void Replanner::begin_agreement(MPI_Comm comm, const Chooser& chooser) {
   const bool is_well = prepare(chooser);
   _own = _state.record(_leader != nullptr, answer, suits_both, is_well, _content, improving_ns);
   check(native.Iallreduce(_own.data(), _all.data(), static_cast<int>(_own.size()), native.int64,
-                          native.min, comm, &_request));
+                          native.min, comm, _open.request()));
+  _open.begin(_state.calls());
 }
 
 /// Does what this rank has to do before the ranks agree that all have. Returns whether it could.
@@ -279,7 +279,8 @@ void Replanner::begin_collection(MPI_Comm comm) {
   _observer.forget(_state.race());
   std::uint64_t* const all_sums = _leader != nullptr ? _leader->sums().data() : nullptr;
   check(native.Ireduce(_sums.data(), all_sums, static_cast<int>(_sums.size()), native.uint64,
-                       native.sum, 0, comm, &_request));
+                       native.sum, 0, comm, _open.request()));
+  _open.begin(_state.calls());
 }
 
 void Replanner::begin_sharing(MPI_Comm comm) {
@@ -288,7 +289,8 @@ void Replanner::begin_sharing(MPI_Comm comm) {
   else
     _bytes.resize(_state.size()); // for which there is room
   check(native.Ibcast(_bytes.data(), static_cast<int>(_bytes.size()), native.byte, 0, comm,
-                      &_request));
+                      _open.request()));
+  _open.begin(_state.calls());
 }
 
 void Replanner::swap_tables(Chooser& chooser) {
@@ -330,10 +332,9 @@ void Replanner::restart(Races& races, const Chooser& chooser, bool compares) {
 }
 
 void Replanner::end() {
-  const bool was_open = is_open();
   _state.close();
   if (_leader != nullptr) _leader->cancel(); // The thread ends while messages are waited for.
-  if (was_open) wait_for(_request);
+  _open.end();
   if (_leader != nullptr) _leader->end();
 }
 

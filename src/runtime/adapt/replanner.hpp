@@ -6,6 +6,7 @@
 #include "runtime/adapt/races.hpp"
 #include "runtime/choose/chooser.hpp"
 #include "runtime/mpi/native.hpp"
+#include "runtime/mpi/open_collective.hpp"
 
 #include <memory>
 #include <span>
@@ -34,7 +35,7 @@ public:
 
   /// Counts a blocking call, before it and after Epochs::before_call(), and begins what is due in
   /// it. Returns what is to be said to the user; empty: nothing. Collective, but waits only for
-  /// what began at least Races::least_patience calls ago.
+  /// what began at least OpenSince::least_patience calls ago.
   /// @param may_change whether plans may change in this call: no race is being agreed on
   /// @throws MpiError
   std::string before_call(MPI_Comm comm, Races& races, Chooser& chooser, bool may_change);
@@ -100,7 +101,7 @@ private:
   const Network& _plan_network;
   CallObserver _observer;
   std::unique_ptr<Leader> _leader; ///< null on other ranks
-  MPI_Request _request{};
+  OpenCollective _open;
   ReplanRecord _own{}, _all{};
   std::vector<std::uint64_t> _sums; ///< what this rank observed, for the leader
   std::string _bytes;

@@ -27,9 +27,4 @@ inline bool await(MPI_Request& request, MPI_Status* status,
   }
 }
 
-/// Waits until the request is complete. It takes a copy: the MPI library may delete attributes
-/// while it waits, and with them the object that has the request, which must count as closed
-/// before.
-inline void wait_for(MPI_Request request) { native.Wait(&request, MPI_STATUS_IGNORE); }
-
 } // namespace thalweg::runtime

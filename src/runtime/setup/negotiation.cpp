@@ -2,7 +2,6 @@
 
 #include "runtime/execute/own_arithmetic.hpp"
 #include "runtime/mpi/error.hpp"
-#include "runtime/mpi/waiting.hpp"
 #include "runtime/observe/clock.hpp"
 #include "runtime/setup/runtime.hpp"
 #include "units/index.hpp"
@@ -14,13 +13,11 @@ namespace {
 
 /// How many times as much as an agreement calls must have cost before one begins.
 constexpr std::int64_t calls_per_agreement = 20;
-/// The calls after which the ranks wait for what they have begun.
-constexpr std::uint32_t patience = 8;
 
 } // namespace
 
 Negotiation::Negotiation(MPI_Comm comm, Communicator& communicator, Runtime& runtime)
-    : _comm(comm), _communicator(communicator), _runtime(runtime), _request(native.request_null) {
+    : _comm(comm), _communicator(communicator), _runtime(runtime) {
   // What is forced needs no plan.
   if (runtime.has_tables())
     _due_ns = calls_per_agreement *
@@ -29,7 +26,7 @@ Negotiation::Negotiation(MPI_Comm comm, Communicator& communicator, Runtime& run
 
 void Negotiation::before_call(std::uint32_t sequence) {
   _now = sequence;
-  if (is_open() && sequence >= _since + patience) go_on();
+  if (goes_on() && _open.is_late(sequence)) go_on();
 }
 
 void Negotiation::after_call(std::uint32_t sequence, std::int64_t cost_ns, bool waited) {
@@ -38,20 +35,20 @@ void Negotiation::after_call(std::uint32_t sequence, std::int64_t cost_ns, bool 
     _spent_ns += cost_ns;
     if (_spent_ns >= _due_ns) begin();
   }
-  while (waited && is_open())
+  while (waited && goes_on())
     go_on();
 }
 
 void Negotiation::end() {
-  const bool was_open = is_open(), was_claiming = _stage == Stage::claiming;
+  const bool was_claiming = _stage == Stage::claiming;
   _stage = Stage::done;
-  if (was_open) wait_for(_request);
+  _open.end();
   if (was_claiming && _claimed != 0) _runtime.communicators.tags().release(proposed());
 }
 
 void Negotiation::go_on() {
   const OwnArithmetic arithmetic;
-  check(native.Wait(&_request, MPI_STATUS_IGNORE));
+  _open.wait();
   switch (_stage) {
   case Stage::agreeing:
     return _runtime.multiple_threads && _communicator.tag < 0 ? claim() : look_for_table();
@@ -99,17 +96,17 @@ void Negotiation::agree() {
   _own.set_checksum(known.checksum);
   check(native.Iallreduce(_own.values.data(), _all.values.data(),
                           static_cast<int>(_own.values.size()), native.int64, native.max, _comm,
-                          &_request));
+                          _open.request()));
   _stage = Stage::agreeing;
-  _since = _now;
+  _open.begin(_now);
 }
 
 void Negotiation::claim() {
   _claimed = _runtime.communicators.tags().claim(proposed()) ? 1 : 0;
-  check(
-      native.Iallreduce(&_claimed, &_all_claimed, 1, native.integer, native.min, _comm, &_request));
+  check(native.Iallreduce(&_claimed, &_all_claimed, 1, native.integer, native.min, _comm,
+                          _open.request()));
   _stage = Stage::claiming;
-  _since = _now;
+  _open.begin(_now);
 }
 
 void Negotiation::claimed() {
@@ -150,17 +147,17 @@ void Negotiation::announce(int owner) {
     _announced[0] = static_cast<std::int64_t>(_bytes.size());
   }
   check(native.Ibcast(_announced.data(), static_cast<int>(_announced.size()), native.int64, owner,
-                      _comm, &_request));
+                      _comm, _open.request()));
   _stage = Stage::announcing;
-  _since = _now;
+  _open.begin(_now);
 }
 
 void Negotiation::share() {
   _bytes.resize(index(_announced[0]));
   check(native.Ibcast(_bytes.data(), static_cast<int>(_bytes.size()), native.byte, _owner, _comm,
-                      &_request));
+                      _open.request()));
   _stage = Stage::sharing;
-  _since = _now;
+  _open.begin(_now);
 }
 
 void Negotiation::finish() {

@@ -4,6 +4,7 @@
 #include "planner/table.hpp"
 #include "runtime/choose/worth.hpp"
 #include "runtime/mpi/native.hpp"
+#include "runtime/mpi/open_collective.hpp"
 #include "runtime/setup/negotiation_record.hpp"
 
 #include <array>
@@ -23,10 +24,9 @@ struct Runtime;
 /// time since MPI_Init.
 ///
 /// All ranks decide alike: when they begin to agree depends on the calls' number, collectives and
-/// sizes alone; the rest on what all get from the agreement. An agreement is a nonblocking native
-/// collective of the program's communicator, begun in the same call on all ranks. It is waited for
-/// after the first call that no rank leaves before all have entered it, or else 8 calls later: so
-/// no rank waits for another that is less than 8 calls behind.
+/// sizes alone; the rest on what all get from the agreement. An agreement is an OpenCollective,
+/// which is waited for after the first call that no rank leaves before all have entered it, or else
+/// 8 calls later.
 class Negotiation {
 public:
   Negotiation(MPI_Comm comm, Communicator& communicator, Runtime& runtime);
@@ -53,7 +53,8 @@ private:
     sharing,    ///< its bytes
     done,
   };
-  [[nodiscard]] bool is_open() const { return _stage != Stage::watching && _stage != Stage::done; }
+  /// Whether a stage goes on. One that failed is tried again, since other ranks may be in the next.
+  [[nodiscard]] bool goes_on() const { return _stage != Stage::watching && _stage != Stage::done; }
   void begin();
   void agree();
   void claim();
@@ -73,9 +74,8 @@ private:
   network::Placement _placement;
   std::shared_ptr<const planner::Table> _table; ///< null: not known, or none is needed
   Stage _stage = Stage::watching;
-  MPI_Request _request;
-  std::uint32_t _since = 0; ///< the call in which the open operation began
-  std::uint32_t _now = 0;   ///< the call
+  OpenCollective _open;
+  std::uint32_t _now = 0; ///< the call
   std::int64_t _spent_ns = 0, _due_ns = 0;
   NegotiationRecord _own{}, _all{};
   int _claimed = 0, _all_claimed = 0;

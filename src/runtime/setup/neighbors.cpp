@@ -2,7 +2,6 @@
 
 #include "runtime/execute/own_arithmetic.hpp"
 #include "runtime/mpi/error.hpp"
-#include "runtime/mpi/waiting.hpp"
 #include "runtime/observe/clock.hpp"
 #include "runtime/setup/runtime.hpp"
 #include "units/fields.hpp"
@@ -19,8 +18,6 @@ using collective::Neighborhood;
 
 /// The calls before the ranks agree, for each round of an agreement.
 constexpr std::int64_t calls_per_round = 20;
-/// The calls after which the ranks wait for what they have begun.
-constexpr std::int64_t calls_of_patience = 8;
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 Neighbors grid_neighbors(MPI_Comm comm) {
@@ -94,8 +91,7 @@ bool Neighbors::are_distinct(int rank) const {
 
 Neighborhoods::Neighborhoods(MPI_Comm comm, Communicator& communicator, Runtime& runtime)
     : _comm(comm), _communicator(communicator), _runtime(runtime),
-      _neighbors(Neighbors::of(comm, communicator.rank)), _force_version(runtime.force_version),
-      _request(native.request_null) {
+      _neighbors(Neighbors::of(comm, communicator.rank)), _force_version(runtime.force_version) {
   for (PlanState& each : _states)
     each.due = calls_per_round * std::bit_width(static_cast<std::uint32_t>(communicator.size));
 }
@@ -110,7 +106,7 @@ void Neighborhoods::before_call() {
     for (PlanState& each : _states)
       each.plan.reset();
   }
-  if (is_open() && _calls >= _since + calls_of_patience) go_on();
+  if (goes_on() && _open.is_late(_calls)) go_on();
 }
 
 bool Neighborhoods::begins(Neighborhood neighborhood) const {
@@ -143,9 +139,8 @@ Reason Neighborhoods::reason(Neighborhood neighborhood) const {
 }
 
 void Neighborhoods::end() {
-  const bool was_open = is_open();
   _stage = Stage::done;
-  if (was_open) wait_for(_request);
+  _open.end();
 }
 
 void Neighborhoods::count(const Sizes& sizes) {
@@ -169,14 +164,14 @@ void Neighborhoods::count(const Sizes& sizes) {
   _own[degree] = std::ssize(_own_edges);
   _all.resize(index(_communicator.size) * fields);
   check(native.Iallgather(_own.data(), fields, native.int64, _all.data(), fields, native.int64,
-                          _comm, &_request));
+                          _comm, _open.request()));
   _stage = Stage::counting;
-  _since = _calls;
+  _open.begin(_calls);
 }
 
 void Neighborhoods::go_on() {
   const OwnArithmetic arithmetic;
-  check(native.Wait(&_request, MPI_STATUS_IGNORE));
+  _open.wait();
   switch (_stage) {
   case Stage::counting:
     return gather();
@@ -221,9 +216,9 @@ void Neighborhoods::gather() {
   _all_edges.resize(index(total) + 1);
   check(native.Iallgatherv(_own_edges.data(), static_cast<int>(_own[degree]), native.int64,
                            _all_edges.data(), _counts.data(), _begins.data(), native.int64, _comm,
-                           &_request));
+                           _open.request()));
   _stage = Stage::gathering;
-  _since = _calls;
+  _open.begin(_calls);
 }
 
 void Neighborhoods::decide() {
@@ -238,9 +233,9 @@ void Neighborhoods::decide() {
   if (_communicator.rank == 0 && !forced(_agreed)) choose();
   check(native.Iallreduce(_verdict.data(), _agreed_verdict.data(),
                           static_cast<int>(_verdict.size()), native.int64, native.min, _comm,
-                          &_request));
+                          _open.request()));
   _stage = Stage::deciding;
-  _since = _calls;
+  _open.begin(_calls);
 }
 
 /// Chooses a pace, if planning can be afforded now. Whatever fails leaves the calls native.

@@ -4,6 +4,7 @@
 #include "planner/neighborhood.hpp"
 #include "runtime/choose/chooser.hpp"
 #include "runtime/mpi/native.hpp"
+#include "runtime/mpi/open_collective.hpp"
 
 #include <array>
 #include <cstdint>
@@ -49,10 +50,8 @@ struct NeighborhoodPlan {
 /// (planner::plan_neighborhood), and all agree on that.
 ///
 /// When they begin, and go on, depends on the number of calls alone, since all else may differ
-/// between ranks. They gather and agree by nonblocking native collectives of the program's
-/// communicator, begun in the same call on all ranks and waited for 8 calls later: so no rank waits
-/// for one that is less than 8 calls behind. From the call on in which the last of them is waited
-/// for, all ranks follow the plan.
+/// between ranks. They gather and agree by OpenCollectives, each waited for 8 calls after it began.
+/// From the call on in which the last of them is waited for, all ranks follow the plan.
 class Neighborhoods {
 public:
   /// A call as far as it is of interest here.
@@ -101,7 +100,8 @@ private:
     Reason reason = Reason::not_set_up;
   };
 
-  [[nodiscard]] bool is_open() const { return _stage != Stage::watching && _stage != Stage::done; }
+  /// Whether a stage goes on. One that failed is tried again, since other ranks may be in the next.
+  [[nodiscard]] bool goes_on() const { return _stage != Stage::watching && _stage != Stage::done; }
   [[nodiscard]] PlanState& state(collective::Neighborhood neighborhood) {
     return _states[static_cast<std::size_t>(neighborhood)];
   }
@@ -128,9 +128,9 @@ private:
   network::Placement _placement;
   std::array<PlanState, collective::neighborhood_count> _states;
   Stage _stage = Stage::watching;
-  std::int64_t _calls = 0, _since = 0; ///< of all kinds; when the open operation began
+  std::uint64_t _calls = 0; ///< of all kinds
   std::uint64_t _force_version;
-  MPI_Request _request;
+  OpenCollective _open;
   collective::Neighborhood _agreed{}; ///< about which the ranks agree
   std::int64_t _bytes = 0;            ///< that the rank sends
   std::array<std::int64_t, fields> _own{};

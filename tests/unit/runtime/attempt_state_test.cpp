@@ -19,7 +19,6 @@ using Stage = AttemptState::Stage;
 using Outcome = AttemptState::Outcome;
 using RandomBits = std::mt19937_64;
 
-constexpr std::uint64_t patience = 8;
 constexpr std::int64_t one_second_ns = 1'000'000'000;
 
 /// What may go wrong on a rank, in per cent of the times when it could.
@@ -106,7 +105,7 @@ private:
       return true;
     }
     case Where::late:
-      if (it.state.is_late(patience)) {
+      if (it.state.is_late()) {
         if (!finish(rank)) return false;
         begin(rank, it.state.next(!_blocked[call]));
       }
