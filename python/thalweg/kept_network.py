@@ -15,7 +15,7 @@ from thalweg import network as networks
 from thalweg.changes import Change
 from thalweg.errors import UserError, user_errors
 from thalweg.files import check_output, writing
-from thalweg.network import Host, Network, Trunk
+from thalweg.network import Host, Network, Trunk, host_numbers
 
 
 def check_options(

@@ -15,121 +15,65 @@ void finish(Runtime& runtime, const Communicator& communicator, const Call& call
   if (record.reason) report_native(runtime, communicator, call.kind, *record.reason);
 }
 
-/// Says once that the ranks of a communicator disagree, if they do.
-void report(Runtime& runtime, const Communicator& communicator, bool disagree) {
-  if (!disagree) return;
-  const std::string text = "the ranks of a communicator disagree about a race; its calls are "
-                           "executed as planned";
-  runtime.notices.add({.key = "race", .text = text}, runtime.world_rank, communicator.rank == 0);
-}
-
-/// Says why plans can't follow the network, if there is a reason.
-void report(Runtime& runtime, const Communicator& communicator, const std::string& text) {
-  if (text.empty()) return;
-  runtime.notices.add({.key = "replan " + text, .text = text}, runtime.world_rank,
-                      communicator.rank == 0);
+/// Says what came up while the ranks of a communicator agreed, if anything did.
+void report(Runtime& runtime, const Communicator& communicator, const Adaptation::Said& said) {
+  const bool leads = communicator.rank == 0;
+  if (!said.of_races.empty())
+    runtime.notices.add({.key = "race", .text = std::string(said.of_races)}, runtime.world_rank,
+                        leads);
+  if (!said.of_plans.empty())
+    runtime.notices.add({.key = "replan " + said.of_plans, .text = said.of_plans},
+                        runtime.world_rank, leads);
 }
 
 /// Lets the ranks agree on races and plans, as far as it is time for that.
 void agree(Runtime& runtime, Communicator& communicator, const Call& call) {
-  Epochs* const epochs = communicator.epochs.get();
-  Replanner* const replanner = communicator.replanner.get();
-  if (epochs == nullptr) return;
-  const std::uint64_t before = epochs->races.epochs();
-  report(runtime, communicator, epochs->before_call(call.comm));
-  if (replanner == nullptr) return;
-  if (epochs->races.epochs() != before) replanner->look(epochs->races);
-  report(
-      runtime, communicator,
-      replanner->before_call(call.comm, epochs->races, *communicator.chooser, !epochs->is_open()));
+  Adaptation* const adaptation = communicator.adaptation.get();
+  if (adaptation == nullptr) return;
+  report(runtime, communicator, adaptation->before_call(call.comm, *communicator.chooser));
 }
 
-/// Whether calls of one size can be compared, and their times tell when all ranks had entered:
-/// where blocks differ in size, all ranks must know that all blocks have data. The same on all
-/// ranks.
-bool may_race(const Call& call, const Shape& shape) {
-  return !call.is_uneven() || (shape.sizes_are_known && waits_for_all(call));
+/// Whether a call may be executed otherwise than decided. The same on all ranks. Calls of one size
+/// must be comparable, and their times tell when all ranks had entered: where blocks differ in
+/// size, all ranks must know that all blocks have data.
+bool may_race(const Runtime& runtime, const Call& call, const Shape& shape) {
+  if (call.is_uneven() && !(shape.sizes_are_known && waits_for_all(call))) return false;
+  if (runtime.force[shape.kind].what != Force::What::nothing) return false;
+  return !(runtime.settings.reproducible && depends_on_order(shape.kind));
 }
 
-/// Returns the race of a call that there is a plan for; null if it isn't raced. The same on all
-/// ranks. Sizes of a class may be of two rows: where native is planned in one of these only, the
-/// first one that is called races. Second plans don't race where plans follow the network, which is
-/// noticed by the first ones.
-Race* race_of(const Runtime& runtime, const Communicator& communicator, const Call& call,
-              const Shape& shape, const Chooser::Decision& choice) {
-  Epochs* const epochs = communicator.epochs.get();
-  const bool has_plan = choice.prepared != nullptr;
-  const bool has_second = choice.has_second && communicator.replanner == nullptr;
-  if (epochs == nullptr || !(has_plan || has_second) || !may_race(call, shape)) return nullptr;
-  if (runtime.force[shape.kind].what != Force::What::nothing) return nullptr;
-  if (runtime.settings.reproducible && depends_on_order(shape.kind)) return nullptr;
-  const Candidates candidates(has_plan, has_second);
-  const RaceKey key = key_of(shape.kind, shape.root, shape.size);
-  Race* race = epochs->races.find(key);
-  if (race == nullptr)
-    race = epochs->races.add(
-        key, call_cost_ns(shape.kind, communicator.size, shape.size, runtime.slowest_path),
-        candidates, communicator.replanner == nullptr); // which knows races by their numbers
-  if (race == nullptr || race->candidates().planned() != candidates.planned()) return nullptr;
-  race->note_size(shape.size);
-  epochs->predictions(*race) = {.predicted_plan_ns = choice.prediction.plan_ns,
-                                .predicted_native_ns = choice.prediction.native_ns};
-  return race;
+/// Returns the turn of a call in its race. The same on all ranks.
+Adaptation::Turn turn_of(const Runtime& runtime, const Communicator& communicator, const Call& call,
+                         const Shape& shape, const Chooser::Decision& choice) {
+  Adaptation* const adaptation = communicator.adaptation.get();
+  if (adaptation == nullptr || !adaptation->has_candidates(choice) ||
+      !may_race(runtime, call, shape))
+    return {};
+  const std::int64_t cost_ns =
+      call_cost_ns(shape.kind, communicator.size, shape.size, runtime.slowest_path);
+  return adaptation->turn_of(shape, cost_ns, choice);
 }
 
 /// Notes a call of a communicator whose plans may follow the network.
-void note(Communicator& communicator, const Call& call, const Arguments& arguments,
-          bool is_planned) {
-  Replanner* const replanner = communicator.replanner.get();
-  if (replanner == nullptr) return;
-  const bool has_root = collective::is_rooted(call.kind) && call.root >= 0 &&
-                        call.root < communicator.size; // which the library checks
-  const Rank root = has_root ? call.root : 0;
-  const units::Size size = is_planned ? arguments.shape.size : arguments.size;
-  replanner->note(key_of(call.kind, root, size), size, is_planned);
-}
-
-/// Lets another candidate than what is planned take its turn. A size whose row has no second plan
-/// is then executed as planned.
-void take_turn(const Race& race, Chooser& chooser, const Shape& shape, Chooser::Decision& choice) {
-  const Candidate next = race.next();
-  if (next == Candidate::native && choice.prepared != nullptr) {
-    choice.prepared = nullptr;
-    choice.reason = Reason::race;
-    choice.prediction = {};
-  }
-  if (next != Candidate::second || !choice.has_second) return;
-  if (auto second = chooser.second(shape)) {
-    choice.prepared = std::move(second);
-    choice.reason.reset();
-    choice.prediction.plan_ns = 0; // which is that of the first
-  }
+void note(const Communicator& communicator, const Arguments& arguments, bool is_planned) {
+  if (communicator.adaptation == nullptr) return;
+  const Shape& shape = arguments.shape;
+  const bool has_root = shape.root >= 0 && shape.root < communicator.size; // which MPI checks
+  communicator.adaptation->note(shape.kind, has_root ? shape.root : 0,
+                                is_planned ? shape.size : arguments.size, is_planned);
 }
 
 /// Ends an agreement of the communicator's ranks, if one is open and all of them are known to have
 /// begun it.
 /// @param code of the call
-int end_epoch(Runtime& runtime, Communicator& communicator, const Call& call, int code) {
-  Epochs* const epochs = communicator.epochs.get();
-  Replanner* const replanner = communicator.replanner.get();
-  const bool is_open =
-      (epochs != nullptr && epochs->is_open()) || (replanner != nullptr && replanner->is_open());
-  if (code != MPI_SUCCESS || !is_open) return code;
-  communicator.arrivals.count(communicator.calls, call.kind, call.root, waits_for_all(call),
-                              has_data(call, communicator.rank));
-  const std::uint64_t ago = communicator.arrivals.calls_ago(communicator.calls);
-  const bool agrees = epochs->is_due(ago);
-  const bool replans = replanner != nullptr && replanner->has_begun_before(ago);
-  if (!(agrees || replans)) return code;
+int go_on(Runtime& runtime, Communicator& communicator, const Call& call, int code) {
+  Adaptation* const adaptation = communicator.adaptation.get();
+  if (code != MPI_SUCCESS || adaptation == nullptr || !adaptation->is_open()) return code;
+  adaptation->left(communicator.calls, call.kind, call.root, waits_for_all(call),
+                   has_data(call, communicator.rank));
   return guarded(call.comm, [&] {
-    if (agrees) {
-      const std::uint64_t before = epochs->races.epochs();
-      report(runtime, communicator, epochs->finish());
-      if (replanner != nullptr && epochs->races.epochs() != before) replanner->look(epochs->races);
-    }
-    if (replans)
-      report(runtime, communicator,
-             replanner->go_on(call.comm, epochs->races, *communicator.chooser, !epochs->is_open()));
+    report(runtime, communicator,
+           adaptation->after_call(call.comm, communicator.calls, *communicator.chooser));
   });
 }
 
@@ -137,18 +81,16 @@ int end_epoch(Runtime& runtime, Communicator& communicator, const Call& call, in
 int execute_known(Runtime& runtime, Communicator& communicator, const Call& call,
                   CallRecord& record, NativeCall execute_natively) {
   Chooser::Decision choice;
-  Race* race = nullptr;
-  bool tries = false; // plans that aren't raced
+  Adaptation::Turn turn;
   observe::Ticks enter = 0;
   int code = guarded(call.comm, [&] {
     agree(runtime, communicator, call);
     const Arguments arguments = examine(call, communicator, runtime);
     record.event.size = arguments.size;
     choice = decide(runtime, communicator, arguments);
-    race = race_of(runtime, communicator, call, arguments.shape, choice);
-    tries = communicator.replanner != nullptr && communicator.replanner->tries();
-    if (race != nullptr && !tries) take_turn(*race, *communicator.chooser, arguments.shape, choice);
-    note(communicator, call, arguments, choice.prepared != nullptr);
+    turn = turn_of(runtime, communicator, call, arguments.shape, choice);
+    if (turn.counts) turn.take(arguments.shape, *communicator.chooser, choice);
+    note(communicator, arguments, choice.prepared != nullptr);
     record.prediction = choice.prediction;
     // These are of equal blocks: with blocks that differ, or are empty, a call may beat them.
     if (call.is_uneven()) record.prediction.native_ns = record.prediction.bound_ns = 0;
@@ -156,15 +98,14 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
     if (choice.prepared == nullptr) return;
     record.plan(*choice.prepared);
     observe::PairTimesLog* pairs = nullptr;
-    if (race != nullptr && communicator.replanner != nullptr)
-      pairs = communicator.replanner->log(communicator.epochs->races, *race, arguments.shape.size);
+    if (turn.race != nullptr) pairs = communicator.adaptation->log(turn, arguments.shape.size);
     carry_out(runtime, communicator, call, arguments, *choice.prepared, record, pairs);
   });
   if (code == MPI_SUCCESS && choice.prepared == nullptr) code = execute_natively();
-  if (race != nullptr && !tries) communicator.epochs->races.count(*race, {enter, observe::now()});
+  if (turn.counts) communicator.adaptation->count(turn, {enter, observe::now()});
   record.reason = choice.reason;
   finish(runtime, communicator, call, record, code);
-  return end_epoch(runtime, communicator, call, code);
+  return go_on(runtime, communicator, call, code);
 }
 
 /// Executes a call on a communicator all of whose calls are native. Only its size is of interest.

@@ -79,36 +79,43 @@ bool has_all_in_order(const Communicator& communicator, const Runtime& runtime) 
          std::ranges::is_sorted(communicator.world_ranks);
 }
 
-/// The results of earlier runs are those of such communicators.
-std::unique_ptr<Epochs> make_epochs(const Communicator& communicator, const Runtime& runtime) {
-  std::vector<Won> won;
-  if (has_all_in_order(communicator, runtime)) won = parse_raced(runtime.settings.raced);
-  return std::make_unique<Epochs>(communicator.rank, std::move(won),
-                                  runtime.settings.observes() ? &runtime.observation.clock
-                                                              : nullptr);
-}
-
 /// Returns null where plans don't follow the network. The same on all ranks.
 std::unique_ptr<Replanner> make_replanner(const Communicator& communicator, const Runtime& runtime,
                                           const network::Placement& placement) {
-  if (!runtime.settings.adapt || communicator.epochs == nullptr) return nullptr;
+  if (!runtime.settings.adapt) return nullptr;
   const std::set<network::HostId> hosts(placement.begin(), placement.end());
   if (hosts.size() < 2 || !Replanner::follows(hosts.size(), runtime.plan.network)) return nullptr;
   return std::make_unique<Replanner>(runtime.plan.network, runtime.plan.library, placement,
                                      communicator.rank);
 }
 
+/// Returns null where calls don't race. The same on all ranks. The results of earlier runs are
+/// those of communicators with COMM_WORLD's members in their order.
+/// @param table may be null
+std::unique_ptr<Adaptation> make_adaptation(const Communicator& communicator,
+                                            const Runtime& runtime,
+                                            const network::Placement& placement,
+                                            const planner::Table* table) {
+  if (!runtime.settings.race || table == nullptr || table->entries.empty()) return nullptr;
+  std::vector<Won> won;
+  if (has_all_in_order(communicator, runtime)) won = parse_raced(runtime.settings.raced);
+  const auto* const clock = runtime.settings.observes() ? &runtime.observation.clock : nullptr;
+  return std::make_unique<Adaptation>(communicator.rank, std::move(won), clock,
+                                      make_replanner(communicator, runtime, placement));
+}
+
 std::vector<std::string> changes_of(const Communicator& communicator) {
-  if (communicator.replanner == nullptr) return {};
-  const Replanner& replanner = *communicator.replanner;
+  const Adaptation* const adaptation = communicator.adaptation.get();
+  if (adaptation == nullptr || adaptation->replanner() == nullptr) return {};
+  const Replanner& replanner = *adaptation->replanner();
   return reports(replanner.attempts(), replanner.network(), communicator.size,
                  communicator.leader(), communicator.number);
 }
 
 std::vector<std::string> reports_of(const Communicator& communicator) {
-  if (communicator.epochs == nullptr) return {};
-  return reports(communicator.epochs->races, communicator.chooser->table().get(), communicator.size,
-                 communicator.leader());
+  if (communicator.adaptation == nullptr) return {};
+  return reports(communicator.adaptation->races(), communicator.chooser->table().get(),
+                 communicator.size, communicator.leader());
 }
 
 /// Keeps the reports that `make` returns, as far as there is room for them. Returns how many.
@@ -130,8 +137,7 @@ void sum_up(ByCandidate<std::uint64_t>& sums, const ByCandidate<std::uint64_t>& 
 
 void Communicator::end() {
   if (negotiation != nullptr) negotiation->end();
-  if (epochs != nullptr) epochs->end();
-  if (replanner != nullptr) replanner->end();
+  if (adaptation != nullptr) adaptation->end();
   if (neighborhoods != nullptr) neighborhoods->end();
 }
 
@@ -149,9 +155,7 @@ void Communicator::describe(MPI_Comm comm, const Runtime& runtime) {
 void Communicator::enable(network::Placement placement, std::shared_ptr<const planner::Table> table,
                           Runtime& runtime) {
   reason.reset();
-  if (runtime.settings.race && table != nullptr && !table->entries.empty())
-    epochs = make_epochs(*this, runtime);
-  replanner = make_replanner(*this, runtime, placement);
+  adaptation = make_adaptation(*this, runtime, placement, table.get());
   if (accounts == nullptr) accounts = runtime.communicators.accounts(tag, runtime);
   chooser.emplace(runtime.plan.network, runtime.plan.library, std::move(placement), rank,
                   std::move(table), runtime.settings.reproducible);
@@ -227,7 +231,8 @@ void Communicators::erase(MPI_Comm comm) {
     _retired.insert(_retired.end(), retired.begin(), retired.end());
     if (gone->leader() == 0 && gone->rank == 0) {
       const std::size_t kept = keep(_ended_races, [&] { return reports_of(*gone); });
-      if (gone->epochs != nullptr) sum_up(_more_ended_races, more_races(gone->epochs->races, kept));
+      if (gone->adaptation != nullptr)
+        sum_up(_more_ended_races, more_races(gone->adaptation->races(), kept));
       keep(_ended_changes, [&] { return changes_of(*gone); });
     }
   }
@@ -312,7 +317,7 @@ std::string Communicators::more_races_report() {
     more = _more_ended_races;
   }
   _communicators.for_each([&](const Communicator& each) {
-    if (each.epochs != nullptr) sum_up(more, each.epochs->races.left_out());
+    if (each.adaptation != nullptr) sum_up(more, each.adaptation->races().left_out());
   });
   return as_json(more);
 }

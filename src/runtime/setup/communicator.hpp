@@ -1,8 +1,6 @@
 #pragma once
 
-#include "runtime/adapt/arrivals.hpp"
-#include "runtime/adapt/epochs.hpp"
-#include "runtime/adapt/replanner.hpp"
+#include "runtime/adapt/adaptation.hpp"
 #include "runtime/choose/chooser.hpp"
 #include "runtime/execute/accounts.hpp"
 #include "runtime/setup/communicator_map.hpp"
@@ -36,10 +34,8 @@ struct Communicator {
   std::optional<Chooser> chooser;           ///< if calls may be planned
   std::uint32_t calls = 0;                  ///< intercepted so far
   std::unique_ptr<Negotiation> negotiation; ///< until it is known whether calls may be planned
-  std::unique_ptr<Epochs> epochs;           ///< if its calls may race
+  std::unique_ptr<Adaptation> adaptation;   ///< if its calls may race
   std::unique_ptr<Neighborhoods> neighborhoods; ///< if it has neighbours whose calls may be planned
-  Arrivals arrivals;                            ///< of its calls while an agreement is open
-  std::unique_ptr<Replanner> replanner;         ///< if its plans may follow the network
   /// The accounts of its messages: shared by all communicators, unless several threads may call at
   /// a time.
   std::shared_ptr<Accounts> accounts;

@@ -15,7 +15,6 @@ namespace {
 
 using collective::Rank;
 using runtime::Candidate;
-using runtime::Race;
 namespace observe = runtime::observe;
 using runtime::RaceKey;
 
@@ -45,11 +44,8 @@ RaceKey key_of(const collective::Collective& call) {
 struct SimulatedRank {
   observe::ComparedClock clock;
   std::unique_ptr<runtime::Chooser> chooser;
-  std::unique_ptr<runtime::Epochs> epochs;
-  std::unique_ptr<runtime::Replanner> replanner;
-  runtime::Arrivals arrivals;
-  Race* race = nullptr;
-  bool tries = false;
+  std::unique_ptr<runtime::Adaptation> adaptation;
+  runtime::Adaptation::Turn turn;
   observe::Ticks enter = 0;
 };
 
@@ -67,20 +63,18 @@ public:
   Run run() {
     for (_call = 0; _call < _story.calls; ++_call) {
       const Candidate candidate = begin();
-      const auto& epochs = _ranks.front().epochs;
-      _run.epochs.push_back(epochs ? epochs->races.epochs() : 0);
+      const auto& adaptation = _ranks.front().adaptation;
+      _run.epochs.push_back(adaptation ? adaptation->races().epochs() : 0);
       execute(candidate);
       end();
     }
-    const auto& first = _ranks.front();
-    if (first.replanner) {
-      const auto attempts = first.replanner->attempts();
+    if (_mode == Mode::follows) {
+      const auto attempts = _ranks.front().adaptation->replanner()->attempts();
       _run.attempts.assign(attempts.begin(), attempts.end());
     }
     for (Rank rank = 0; rank < size(); ++rank) {
       _mpi.run_as(rank);
-      if (at(rank).epochs) at(rank).epochs->end();
-      if (at(rank).replanner) at(rank).replanner->end();
+      if (at(rank).adaptation) at(rank).adaptation->end();
     }
     return std::move(_run);
   }
@@ -118,10 +112,11 @@ private:
     it.chooser =
         std::make_unique<runtime::Chooser>(_story.planned, library, _placement, rank, _table);
     if (_mode == Mode::stays) return;
-    it.epochs = std::make_unique<runtime::Epochs>(rank, std::vector<runtime::Won>(), &it.clock);
+    std::unique_ptr<runtime::Replanner> replanner;
     if (_mode == Mode::follows)
-      it.replanner =
-          std::make_unique<runtime::Replanner>(_story.planned, library, _placement, rank);
+      replanner = std::make_unique<runtime::Replanner>(_story.planned, library, _placement, rank);
+    it.adaptation = std::make_unique<runtime::Adaptation>(rank, std::vector<runtime::Won>(),
+                                                          &it.clock, std::move(replanner));
   }
 
   /// Lets all ranks do what the runtime does before a call. Returns how they execute it.
@@ -131,17 +126,16 @@ private:
       SimulatedRank& it = at(rank);
       _mpi.run_as(rank);
       _mpi.time(rank) += drawn(_story.skew_s);
-      agree(it);
-      const auto decision =
-          it.chooser->choose({shape().kind, shape().root, shape().size}, _force, 0);
-      Candidate own = decision.prepared == nullptr ? Candidate::native : Candidate::plan;
-      it.race = nullptr;
-      if (it.epochs && own == Candidate::plan) {
-        it.race = race_of(it, decision.prediction);
-        it.tries = it.replanner && it.replanner->tries();
-        if (!it.tries) own = it.race->next();
-      }
-      if (it.replanner) it.replanner->note(key_of(shape()), shape().size, own == Candidate::plan);
+      if (it.adaptation) say(it.adaptation->before_call({}, *it.chooser));
+      const runtime::Shape call{shape().kind, shape().root, shape().size};
+      auto decision = it.chooser->choose(call, _force, 0);
+      it.turn = {};
+      if (it.adaptation && it.adaptation->has_candidates(decision))
+        it.turn = it.adaptation->turn_of(call, 1'000'000, decision);
+      if (it.turn.counts) it.turn.take(call, *it.chooser, decision);
+      const Candidate own = decision.prepared == nullptr ? Candidate::native : Candidate::plan;
+      if (it.adaptation)
+        it.adaptation->note(call.kind, call.root, call.size, own == Candidate::plan);
       if (rank == 0) candidate = own;
       _run.alike &= candidate == own && it.chooser->table() != nullptr &&
                     *it.chooser->table() == *_ranks.front().chooser->table();
@@ -153,25 +147,8 @@ private:
     }
     return candidate;
   }
-  void agree(SimulatedRank& it) {
-    if (!it.epochs) return;
-    const std::uint64_t before = it.epochs->races.epochs();
-    it.epochs->before_call({});
-    if (!it.replanner) return;
-    if (it.epochs->races.epochs() != before) it.replanner->look(it.epochs->races);
-    say(it.replanner->before_call({}, it.epochs->races, *it.chooser, !it.epochs->is_open()));
-  }
-  void say(std::string text) {
-    if (!text.empty()) _run.said.push_back(std::move(text));
-  }
-  Race* race_of(SimulatedRank& it, const planner::PredictedTimes& prediction) {
-    const RaceKey key = key_of(shape());
-    Race* race = it.epochs->races.find(key);
-    if (race == nullptr)
-      race = it.epochs->races.add(key, 1'000'000, runtime::Candidates(true, false), false);
-    it.epochs->predictions(*race) = {.predicted_plan_ns = prediction.plan_ns,
-                                     .predicted_native_ns = prediction.native_ns};
-    return race;
+  void say(const runtime::Adaptation::Said& said) {
+    if (!said.of_plans.empty()) _run.said.push_back(said.of_plans);
   }
 
   [[nodiscard]] const Network& network_now() const {
@@ -224,8 +201,8 @@ private:
   void note(const std::vector<simulator::PostedMessage>& messages, const Moved& moved) {
     std::vector<runtime::observe::PairTimesLog*> logs;
     for (SimulatedRank& it : _ranks) {
-      if (it.race == nullptr || !it.replanner) return;
-      logs.push_back(it.replanner->log(it.epochs->races, *it.race, shape().size));
+      if (it.turn.race == nullptr) return;
+      logs.push_back(it.adaptation->log(it.turn, shape().size));
     }
     if (logs.front() == nullptr) return;
     const auto ticks = [&](Rank rank, double time) {
@@ -241,19 +218,12 @@ private:
     for (Rank rank = 0; rank < size(); ++rank) {
       SimulatedRank& it = at(rank);
       _mpi.run_as(rank);
-      if (it.race != nullptr && !it.tries)
-        it.epochs->races.count(*it.race, {it.enter, runtime::observe::monotonic_ns()});
-      it.arrivals.count(_call + 1, shape().kind, shape().root, !collective::is_rooted(shape().kind),
-                        true);
-      const std::uint64_t ago = it.arrivals.calls_ago(_call + 1);
-      const bool agrees = it.epochs && it.epochs->is_due(ago);
-      const bool replans = it.replanner && it.replanner->has_begun_before(ago);
-      if (agrees) {
-        it.epochs->finish();
-        if (it.replanner) it.replanner->look(it.epochs->races);
-      }
-      if (replans)
-        say(it.replanner->go_on({}, it.epochs->races, *it.chooser, !it.epochs->is_open()));
+      if (it.turn.counts)
+        it.adaptation->count(it.turn, {it.enter, runtime::observe::monotonic_ns()});
+      if (!it.adaptation || !it.adaptation->is_open()) continue;
+      it.adaptation->left(_call + 1, shape().kind, shape().root,
+                          !collective::is_rooted(shape().kind), true);
+      say(it.adaptation->after_call({}, _call + 1, *it.chooser));
     }
   }
 

@@ -2,9 +2,7 @@
 
 #include "adapting/simulated_mpi.hpp"
 #include "planner/table.hpp"
-#include "runtime/adapt/arrivals.hpp"
-#include "runtime/adapt/epochs.hpp"
-#include "runtime/adapt/replanner.hpp"
+#include "runtime/adapt/adaptation.hpp"
 #include "runtime/choose/chooser.hpp"
 
 #include <cstdint>
