@@ -338,7 +338,7 @@ def _on_several_hosts(
 
     known = list(dict.fromkeys([host.name for host in listed] if request.place else names))
     different = [Host(name) for name in known]
-    if said := _too_short_to_measure(request, program, ranks, different):
+    if said := _too_short_to_measure(request, program, len(names), different):
         console.note(said)
         return Preparation(chosen, listed, names, None, None, seems_short=True)
     if request.network:
