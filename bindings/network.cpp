@@ -8,6 +8,7 @@
 #include "network/host_classes.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
@@ -226,20 +227,31 @@ void bind_extracts(nb::class_<Network>& c, const std::string& name) {
         "from_"_a, "to"_a);
 }
 
+std::vector<HostId> ascending(std::vector<HostId> hosts) {
+  std::ranges::sort(hosts);
+  const auto doubled = std::ranges::unique(hosts);
+  hosts.erase(doubled.begin(), doubled.end());
+  return hosts;
+}
+
 /// Binds apply(), whose rules change.hpp states.
 void change_part(Network& network, const std::string& what, const std::string& quantity,
                  std::vector<HostId> from, std::vector<HostId> to, double factor, double excess,
                  std::string trunk) {
   check_hosts(network, from);
   check_hosts(network, to);
-  std::ranges::sort(from);
-  std::ranges::sort(to);
-  Change change{.from = std::move(from),
-                .to = std::move(to),
+  if (!(factor > 0 && std::isfinite(factor)))
+    throw std::invalid_argument("factor is " + std::to_string(factor) + ": give a positive number");
+  if (!std::isfinite(excess)) throw std::invalid_argument("excess isn't a number of seconds");
+  Change change{.from = ascending(std::move(from)),
+                .to = ascending(std::move(to)),
                 .trunk = std::move(trunk),
                 .factor = factor,
                 .excess = Time(excess)};
   from_python(what, change.what);
+  if (change.what == Change::What::trunk &&
+      std::ranges::find(network.trunks, change.trunk, &Trunk::name) == network.trunks.end())
+    throw std::invalid_argument("no trunk is called '" + change.trunk + "'");
   Quantity changed{};
   from_python(quantity, changed);
   apply(network, change, changed);

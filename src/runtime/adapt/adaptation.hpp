@@ -41,16 +41,23 @@ public:
       : _epochs(rank, std::move(won), clock), _replanner(std::move(replanner)) {}
 
   /// Lets the ranks agree on races and plans, as far as it is time for that. Collective; waits only
-  /// as Epochs and Replanner do. @throws MpiError
-  Said before_call(MPI_Comm comm, Chooser& chooser);
+  /// as Epochs and Replanner do. Throws MpiError.
+  /// @param said gets what there is to say, also if it throws
+  void before_call(MPI_Comm comm, Chooser& chooser, Said& said);
   /// Whether there is more than one candidate for a call. The same on all ranks.
   [[nodiscard]] bool has_candidates(const Chooser::Decision& choice) const {
     return choice.prepared != nullptr || has_second(choice);
   }
   /// Returns the turn of a call, which has candidates; its race is added if it isn't known. Whether
   /// there is a race, and whether the call counts, is the same on all ranks.
-  /// @param weight roughly what such a call takes: equal on all ranks
-  Turn turn_of(const Shape& shape, std::int64_t weight, const Chooser::Decision& choice);
+  /// @param weight called for a new race: returns roughly what such a call takes, in nanoseconds;
+  /// equal on all ranks
+  template <class Weight>
+  Turn turn_of(const Shape& shape, const Chooser::Decision& choice, const Weight& weight) {
+    Race* race = _epochs.races.find(key_of(shape.kind, shape.root, shape.size));
+    if (race == nullptr) race = add_race(shape, choice, weight());
+    return turn_in(race, shape, choice);
+  }
   /// Notes a call, before log(). @param size as Collective::size
   void note(collective::Kind kind, collective::Rank root, units::Size size, bool is_planned) {
     if (_replanner != nullptr) _replanner->note(key_of(kind, root, size), size, is_planned);
@@ -73,9 +80,10 @@ public:
     _arrivals.count(call, kind, root, waits, has_data);
   }
   /// Ends what is open, if all ranks are known to have begun it, and begins what follows.
-  /// Collective. @param call the number that left() was told of last
-  /// @throws MpiError
-  Said after_call(MPI_Comm comm, std::uint64_t call, Chooser& chooser);
+  /// Collective. Throws MpiError.
+  /// @param call the number that left() was told of last
+  /// @param said gets what there is to say, also if it throws
+  void after_call(MPI_Comm comm, std::uint64_t call, Chooser& chooser, Said& said);
   /// Waits for what is open, as Epochs and Replanner do. No call may follow.
   void end() {
     _epochs.end();
@@ -92,7 +100,11 @@ private:
     return choice.has_second && _replanner == nullptr;
   }
   void look_after(std::uint64_t epoch);
-  Race* race_of(const Shape& shape, std::int64_t weight, const Chooser::Decision& choice);
+  [[nodiscard]] Candidates candidates(const Chooser::Decision& choice) const {
+    return {choice.prepared != nullptr, has_second(choice)};
+  }
+  Race* add_race(const Shape& shape, const Chooser::Decision& choice, std::int64_t weight);
+  Turn turn_in(Race* race, const Shape& shape, const Chooser::Decision& choice);
 
   Epochs _epochs;
   Arrivals _arrivals; ///< at calls while an agreement is open

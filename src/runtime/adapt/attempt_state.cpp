@@ -283,7 +283,6 @@ void AttemptState::end(Outcome outcome) {
 std::int64_t AttemptState::hash() const {
   Fnv1a result;
   for (const std::uint64_t value : {_calls,
-                                    _open.since(),
                                     _next,
                                     _generation,
                                     std::uint64_t{_race},

@@ -116,7 +116,7 @@ public:
   [[nodiscard]] bool is_late() const { return is_open() && _open.is_late(_calls); }
   /// Whether it has begun in an earlier call than the one so many calls ago; in one much earlier,
   /// if it isn't urgent.
-  [[nodiscard]] bool has_begun_before(std::uint64_t ago = 0) const {
+  [[nodiscard]] bool has_begun_before(std::uint64_t ago) const {
     const bool is_urgent = _purpose != Purpose::improvement;
     return is_open() && ago < _calls &&
            _open.is_late(_calls - ago, is_urgent ? 1 : OpenSince::least_patience);

@@ -26,11 +26,27 @@ void report(Runtime& runtime, const Communicator& communicator, const Adaptation
                         runtime.world_rank, leads);
 }
 
+/// Does something by which ranks agree, and says what came up, also if it throws.
+/// @param body gets the Adaptation::Said to fill
+template <class Body>
+void agree_by(Runtime& runtime, const Communicator& communicator, const Body& body) {
+  Adaptation::Said said;
+  try {
+    body(said);
+  } catch (const MpiError&) {
+    report(runtime, communicator, said);
+    throw;
+  }
+  report(runtime, communicator, said);
+}
+
 /// Lets the ranks agree on races and plans, as far as it is time for that.
 void agree(Runtime& runtime, Communicator& communicator, const Call& call) {
   Adaptation* const adaptation = communicator.adaptation.get();
   if (adaptation == nullptr) return;
-  report(runtime, communicator, adaptation->before_call(call.comm, *communicator.chooser));
+  agree_by(runtime, communicator, [&](Adaptation::Said& said) {
+    adaptation->before_call(call.comm, *communicator.chooser, said);
+  });
 }
 
 /// Whether a call may be executed otherwise than decided. The same on all ranks. Calls of one size
@@ -49,9 +65,9 @@ Adaptation::Turn turn_of(const Runtime& runtime, const Communicator& communicato
   if (adaptation == nullptr || !adaptation->has_candidates(choice) ||
       !may_race(runtime, call, shape))
     return {};
-  const std::int64_t cost_ns =
-      call_cost_ns(shape.kind, communicator.size, shape.size, runtime.slowest_path);
-  return adaptation->turn_of(shape, cost_ns, choice);
+  return adaptation->turn_of(shape, choice, [&] {
+    return call_cost_ns(shape.kind, communicator.size, shape.size, runtime.slowest_path);
+  });
 }
 
 /// Notes a call of a communicator whose plans may follow the network.
@@ -72,8 +88,9 @@ int go_on(Runtime& runtime, Communicator& communicator, const Call& call, int co
   adaptation->left(communicator.calls, call.kind, call.root, waits_for_all(call),
                    has_data(call, communicator.rank));
   return guarded(call.comm, [&] {
-    report(runtime, communicator,
-           adaptation->after_call(call.comm, communicator.calls, *communicator.chooser));
+    agree_by(runtime, communicator, [&](Adaptation::Said& said) {
+      adaptation->after_call(call.comm, communicator.calls, *communicator.chooser, said);
+    });
   });
 }
 

@@ -27,8 +27,9 @@ public:
   }
 
 private:
-  /// Counts as closed before, and waits for a copy: the MPI library may delete attributes while it
-  /// waits, and with them the object that has this one, which then ends it again.
+  /// Counts as closed before, and waits for a copy: while the communicator is freed, the MPI
+  /// library may delete attributes as it waits, and with them the object that has this one, which
+  /// then ends it again. During wait() the communicator isn't freed, since a call on it goes on.
   int close_and_wait() {
     close();
     MPI_Request request = std::exchange(_request, native.request_null);

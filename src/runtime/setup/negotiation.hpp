@@ -53,7 +53,8 @@ private:
     sharing,    ///< its bytes
     done,
   };
-  /// Whether a stage goes on. One that failed is tried again, since other ranks may be in the next.
+  /// Whether a stage goes on. It does until the next one has begun: if beginning that failed, it is
+  /// tried again, since other ranks may be in it.
   [[nodiscard]] bool goes_on() const { return _stage != Stage::watching && _stage != Stage::done; }
   void begin();
   void agree();

@@ -126,12 +126,14 @@ private:
       SimulatedRank& it = at(rank);
       _mpi.run_as(rank);
       _mpi.time(rank) += drawn(_story.skew_s);
-      if (it.adaptation) say(it.adaptation->before_call({}, *it.chooser));
+      runtime::Adaptation::Said said;
+      if (it.adaptation) it.adaptation->before_call({}, *it.chooser, said);
+      say(said);
       const runtime::Shape call{shape().kind, shape().root, shape().size};
       auto decision = it.chooser->choose(call, _force, 0);
       it.turn = {};
       if (it.adaptation && it.adaptation->has_candidates(decision))
-        it.turn = it.adaptation->turn_of(call, 1'000'000, decision);
+        it.turn = it.adaptation->turn_of(call, decision, [] { return 1'000'000; });
       if (it.turn.counts) it.turn.take(call, *it.chooser, decision);
       const Candidate own = decision.prepared == nullptr ? Candidate::native : Candidate::plan;
       if (it.adaptation)
@@ -223,7 +225,9 @@ private:
       if (!it.adaptation || !it.adaptation->is_open()) continue;
       it.adaptation->left(_call + 1, shape().kind, shape().root,
                           !collective::is_rooted(shape().kind), true);
-      say(it.adaptation->after_call({}, _call + 1, *it.chooser));
+      runtime::Adaptation::Said said;
+      it.adaptation->after_call({}, _call + 1, *it.chooser, said);
+      say(said);
     }
   }
 

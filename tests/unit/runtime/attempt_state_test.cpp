@@ -117,7 +117,7 @@ private:
       _stage[rank] = Where::leaving;
       return true;
     case Where::leaving:
-      if (_waits[call] && it.state.has_begun_before()) {
+      if (_waits[call] && it.state.has_begun_before(0)) {
         if (!finish(rank)) return false;
         begin(rank, it.state.next(!_blocked[call]));
       }
