@@ -5,9 +5,7 @@ launcher binds ranks to cores as it usually does. Else a file or a map names the
 Where cores are chosen, too, the launcher is told to bind each rank to its own.
 """
 
-import contextlib
 import os
-import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -16,10 +14,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thalweg import batch_job, launch_cores
+from thalweg import launch_cores
 from thalweg.errors import UserError
 from thalweg.files import write_file
-from thalweg.hosts import Host, folded, is_this_machine, spelled
+from thalweg.hosts import Host, spelled
+from thalweg.launch_order import ANOTHER_ORDER, as_filled, in_slurms_order, starts_by_srun
 
 if TYPE_CHECKING:
     from thalweg.binding import Core
@@ -144,13 +143,6 @@ def _too_long(argument: str) -> bool:
     return len(argument.encode()) > LONGEST
 
 
-ANOTHER_ORDER = {
-    "mpich-4": "a newer MPICH (-rankmap) can be told another order",
-    "intel": "with I_MPI_HYDRA_BOOTSTRAP=ssh it can be told another order",
-}
-"""The remedy, by form, where a launcher can be told no other order of the hosts than Slurm's."""
-
-
 def _told_to_open_mpi(hosts: Sequence[Host], file: Path) -> Order:
     if not _too_long(text := _listed(hosts)):
         return Order(["-H", text])
@@ -227,21 +219,6 @@ def _open_mpi_4(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> 
     )
 
 
-def as_filled(form: str, hosts: Sequence[Host]) -> list[Host]:
-    """Returns hosts in the order in which a launcher of this form fills them, whatever order it is
-    told."""
-    if form == "openmpi-4":
-        job: list[Host] = []
-        with contextlib.suppress(UserError):  # a list that can't be read is the launcher's matter
-            job = batch_job.listed(os.environ)
-        place = {folded(host.name): at for at, host in enumerate(job)}
-        in_job = sorted(hosts, key=lambda host: place.get(folded(host.name), len(place)))
-        return sorted(in_job, key=lambda host: not is_this_machine(host.name))
-    if _starts_by_srun(form):
-        return sorted(hosts, key=lambda host: _in_slurms_order(host.name))
-    return list(hosts)
-
-
 def _in_filled_blocks(
     form: str, hosts: Sequence[Host], placement: Sequence[str]
 ) -> list[Host] | None:
@@ -251,22 +228,6 @@ def _in_filled_blocks(
         return None
     used = blocks[: len(set(placement))]
     return next((told for told in (blocks, used) if told == as_filled(form, told)), None)
-
-
-def takes_any_order(form: str) -> bool:
-    """Whether a launcher of this form can be told any order of the hosts, here and now."""
-    return form not in ANOTHER_ORDER or not _starts_by_srun(form)
-
-
-def _starts_by_srun(form: str) -> bool:
-    """Whether Hydra starts its proxies by srun, which numbers hosts in Slurm's order: in a job,
-    MPICH's unless it is told otherwise, Intel MPI's if it is told so."""
-    if not os.environ.get("SLURM_JOB_ID"):
-        return False
-    if form == "intel":
-        return os.environ.get("I_MPI_HYDRA_BOOTSTRAP") == "slurm"
-    chosen = os.environ.get("HYDRA_LAUNCHER") or os.environ.get("HYDRA_BOOTSTRAP") or "slurm"
-    return form in ("mpich", "mpich-4") and chosen == "slurm"
 
 
 def _mpich(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
@@ -307,7 +268,7 @@ def _intel(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order
     """Keeps the order of a machinefile and knows a host again, unless srun starts its proxies. From
     -hosts it drops the slots."""
     lines = [f"{run.name}:{run.slots}" for run in _runs(placement)]
-    is_undone = _starts_by_srun("intel") and not _in_filled_blocks("intel", hosts, placement)
+    is_undone = starts_by_srun("intel") and not _in_filled_blocks("intel", hosts, placement)
     return Order(
         ["-machinefile", str(file)],
         file=file,
@@ -330,7 +291,7 @@ def _cray(_hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order
     ranks in that order. srun sorts the hosts that it is given, and ignores how many ranks a host
     should have where not all have as many."""
     counts = Counter(placement)
-    filled = sorted(counts, key=_in_slurms_order)
+    filled = sorted(counts, key=in_slurms_order)
     most, least = max(filled, key=counts.__getitem__), min(filled, key=counts.__getitem__)
     if counts[most] != counts[least]:
         raise UserError(
@@ -350,17 +311,6 @@ def _cray(_hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order
         hosts_file=hosts_file,
         hosts_content=_lines(filled) if hosts_file else "",
     )
-
-
-def _in_slurms_order(name: str) -> list[tuple[int, int, str]]:
-    """A key that sorts hosts as Slurm does, unless a topology plugin ranks them: numbers in a name
-    by their value, before them those with leading zeros, digit by digit."""
-    return [
-        (ord(part[0]), 0, "") if not part.isdecimal()
-        else (ord("0"), 0, part) if part[0] == "0"
-        else (ord("1"), len(part), part)
-        for part in re.findall(r"[0-9]+|[^0-9]", name)
-    ]  # fmt: skip
 
 
 EACH_BY_ITSELF = ("openmpi", "openmpi-4")

@@ -16,6 +16,7 @@ from thalweg import console, inputs, launch_files, past_runs, paths, planner, re
 from thalweg.errors import UserError
 from thalweg.files import is_file, write_file
 from thalweg.hosts import Host
+from thalweg.launch_order import ANOTHER_ORDER, takes_any_order
 from thalweg.launcher import Launcher
 from thalweg.network import Network
 from thalweg.planner import PlanFile
@@ -44,10 +45,10 @@ def choose(
     can't be used.
     """
     inputs.placement(net, usual)
-    if not launch_files.takes_any_order(launcher.form):
+    if not takes_any_order(launcher.form):
         console.note(
             "the launcher's order stays: in a Slurm job this MPI library fills hosts in Slurm's "
-            f"order; {launch_files.ANOTHER_ORDER[launcher.form]}"
+            f"order; {ANOTHER_ORDER[launcher.form]}"
         )
         return None
     none_recorded = (

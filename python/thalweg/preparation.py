@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thalweg import batch_job, console, hosts, launch_files, launcher, paths, switches
+from thalweg import batch_job, console, hosts, launch_files, launch_order, launcher, paths, switches
 from thalweg.caution import USUAL, Caution
 from thalweg.errors import UserError
 from thalweg.hosts import Host
@@ -287,7 +287,7 @@ def _as_filled(launcher: Launcher, request: Request, listed: Sequence[Host]) -> 
                     f"{where}: {launcher.name} fills entries in their order, and {host.name} is "
                     f"listed again after others; list it once, as '{host.name}:{host.slots}'"
                 )
-    return launch_files.as_filled(launcher.form, listed)
+    return launch_order.as_filled(launcher.form, listed)
 
 
 def _prepare(request: Request, program: Sequence[str]) -> Preparation:
@@ -295,8 +295,8 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
     listed = choose_hosts(request)
     if request.started_by_user:
         listed = _as_filled(chosen, request, listed)
-    elif not launch_files.takes_any_order(chosen.form):
-        listed = launch_files.as_filled(chosen.form, listed)
+    elif not launch_order.takes_any_order(chosen.form):
+        listed = launch_order.as_filled(chosen.form, listed)
     ranks = hosts.check_ranks(request.ranks or sum(host.slots for host in listed))
     names = hosts.placement(listed, ranks)
     if switches.is_off("THALWEG"):

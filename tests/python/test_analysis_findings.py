@@ -16,6 +16,7 @@ from thalweg.analysis import (
     links,
     outliers,
     paths,
+    robust,
     stages,
     verdict,
     waits,
@@ -162,6 +163,30 @@ def test_outliers_cost_what_they_took_beyond_the_usual() -> None:
         made.call(Kind.barrier, dict.fromkeys(range(2), (10000 * at, 10000 * at + took)))
     found = outliers.outliers(made.run())
     assert len(found) == 3
+    assert found["cost"].sum() == pytest.approx(3 * 1000, rel=0.02)
+
+
+def test_a_spread_is_around_the_median_of_each_shape() -> None:
+    times = {"small": [1.0, 2.0, 4.0, 5.0], "large": [101.0, 105.0, 117.0, 150.0]}
+    rows = [(name, time) for each in zip(*times.values(), strict=True)
+            for name, time in zip(times, each, strict=True)]  # fmt: skip
+    table = pl.DataFrame(rows, schema=["shape", "time"], orient="row")
+    expected = {name: robust.spread_of(np.array(own)) for name, own in times.items()}
+    spread = robust.deviation(pl.col("time"))
+    assert dict(table.select("shape", spread.over("shape")).iter_rows()) == expected
+    assert dict(table.group_by("shape").agg(spread).iter_rows()) == expected
+
+
+def test_outliers_are_told_from_calls_of_their_own_shape() -> None:
+    made = Recording(2)
+    rng = random.Random(1)
+    for at in range(120):
+        size = 8 if at % 2 else 1 << 20
+        took = 100 * size + rng.randrange(10) + (1000 if at % 40 == 7 else 0)
+        times = dict.fromkeys(range(2), (10**9 * at, 10**9 * at + took))
+        made.call(Kind.allreduce, times, size=size)
+    found = outliers.outliers(made.run())
+    assert found["size"].to_list() == [8] * 3
     assert found["cost"].sum() == pytest.approx(3 * 1000, rel=0.02)
 
 

@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from thalweg import launch_files
+from thalweg import launch_files, launch_order
 from thalweg.binding import Core
 from thalweg.errors import UserError
 from thalweg.hosts import Host
@@ -20,7 +20,7 @@ BLOCKS = ["c", "c", "c", "b"]
 
 @pytest.fixture(autouse=True)
 def _another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch_files, "is_this_machine", lambda name: name == "here")
+    monkeypatch.setattr(launch_order, "is_this_machine", lambda name: name == "here")
     monkeypatch.delenv("PRTE_MCA_hwloc_default_binding_policy", raising=False)
 
 
@@ -111,8 +111,8 @@ def test_intel_mpi_that_starts_by_srun_keeps_slurms_order(
     if chosen:
         monkeypatch.setenv("I_MPI_HYDRA_BOOTSTRAP", chosen)
     is_bound_to_it = chosen == "slurm"
-    assert launch_files.takes_any_order("intel") != is_bound_to_it
-    others = launch_files.as_filled("intel", [Host("b"), Host("a")])
+    assert launch_order.takes_any_order("intel") != is_bound_to_it
+    others = launch_order.as_filled("intel", [Host("b"), Host("a")])
     assert [host.name for host in others] == (["a", "b"] if is_bound_to_it else ["b", "a"])
     assert not order("intel", HOSTS, ["a", "a", "b"], FILE).remark
     for placement in (BLOCKS, MIXED):

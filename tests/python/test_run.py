@@ -261,7 +261,7 @@ def test_env_prints_what_run_sets(launcher: Path, capsys: pytest.CaptureFixture[
 def test_env_has_the_hosts_in_the_order_in_which_open_mpi_4_fills_them(
     launcher: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("thalweg.launch_files.is_this_machine", lambda name: name == "b")
+    monkeypatch.setattr("thalweg.launch_order.is_this_machine", lambda name: name == "b")
     request = Request(
         ranks=3, hosts="a:2,b:1", launcher=str(launcher), plan=plan_beside(launcher)
     )  # fmt: skip

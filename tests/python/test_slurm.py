@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from bench import builds
-from thalweg import binding, launch_files, mapping
+from thalweg import binding, launch_files, launch_order, mapping
 from thalweg.hosts import Host
 from thalweg.launch_files import Order
 
@@ -182,7 +182,7 @@ def test_other_launchers_start_ranks_where_they_are_told_in_a_job(
         job.setenv("SLURM_JOB_ID", "1")
         job.setenv("SLURM_JOB_NODELIST", "n[0,01,1-2,10]")
         order = launch_files.order(form, HOSTS, placement, tmp_path / "hosts")
-        assert launch_files.takes_any_order(form) == (form != "mpich-4")
+        assert launch_order.takes_any_order(form) == (form != "mpich-4")
     order.write()
     command = ["env", *(f"{key}={value}" for key, value in build.environment.items())]
     found = started_by([*command, str(build.launcher)], order, cluster, len(placement))

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from thalweg.analysis.robust import TO_SIGMA
+from thalweg.analysis.robust import TO_SIGMA, deviation
 from thalweg.analysis.tables import Run
 from thalweg.network import Host, Network
 
@@ -125,9 +125,9 @@ def _excess(run: Run, messages: pl.DataFrame, whole: Floats) -> tuple[Floats, Fl
     """Returns what messages of each pair of hosts usually take beyond `whole`, and at most."""
     pair = ["from_host", "to_host"]
     ratio = pl.col("ratio").filter(pl.col("clean"))
-    spread = TO_SIGMA * (ratio - ratio.median()).abs().median()
     found = _compared(run, messages, whole).select(
-        middle=ratio.median().over(pair).fill_null(0), spread=spread.over(pair).fill_null(0)
+        middle=ratio.median().over(pair).fill_null(0),
+        spread=deviation(ratio).over(pair).fill_null(0),
     )
     middle = found["middle"].to_numpy()
     most = middle + SPREADS * np.maximum(found["spread"].to_numpy(), LEAST_SPREAD)
@@ -269,7 +269,6 @@ def ratios(run: Run) -> pl.DataFrame:
         pl.col("from_host") != pl.col("to_host")
     )
     ratio = pl.col("ratio").filter(pl.col("clean"))
-    deviation = TO_SIGMA * (ratio - ratio.median()).abs().median()
     return (
         found.group_by(pair)
         .agg(
@@ -278,7 +277,7 @@ def ratios(run: Run) -> pl.DataFrame:
             pl.col("expected", "took").filter(pl.col("clean")).median(),
             ratio.median().alias("log_ratio"), ratio.quantile(0.25).alias("low_ratio"),
             # A median has 1.25 standard errors of a mean.
-            (1.25 * deviation / pl.col("clean").sum().sqrt()).alias("error"),
+            (1.25 * deviation(ratio) / pl.col("clean").sum().sqrt()).alias("error"),
         )
         .filter(pl.col("clean_messages") > 0)
         .sort(pair)

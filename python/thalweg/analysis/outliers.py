@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from thalweg.analysis.robust import TO_SIGMA
+from thalweg.analysis.robust import deviation
 from thalweg.analysis.tables import SHAPE, Run
 
 Floats = NDArray[np.float64]
@@ -79,8 +79,8 @@ def _excess(name: str) -> pl.Expr:
     time = pl.col(name)
     above = time - time.median().over(SHAPE)
     decile = (time.quantile(0.9) - time.median()).over(SHAPE)
-    deviation = TO_SIGMA * (time - time.median()).abs().median().over(SHAPE)
-    return pl.when(above > FENCE * pl.max_horizontal(decile, deviation, 1)).then(above)
+    spread = deviation(time).over(SHAPE)
+    return pl.when(above > FENCE * pl.max_horizontal(decile, spread, 1)).then(above)
 
 
 def late_again_and_again(run: Run) -> set[int]:

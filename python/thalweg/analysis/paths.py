@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from thalweg.analysis import links, stages, waits
 from thalweg.analysis.links import LEAST_SPREAD, SPREADS, Expected
-from thalweg.analysis.robust import TO_SIGMA
+from thalweg.analysis.robust import spread_of
 from thalweg.analysis.tables import Run
 
 Floats = NDArray[np.float64]
@@ -351,8 +351,7 @@ def usual_step(times: Floats) -> tuple[float, float]:
     if not len(times):
         return 0.0, 0.0
     middle = float(np.median(times))
-    spread = TO_SIGMA * float(np.median(np.abs(times - middle)))
-    return middle, middle + SPREADS * max(spread, LEAST_SPREAD * middle)
+    return middle, middle + SPREADS * max(spread_of(times), LEAST_SPREAD * middle)
 
 
 def _last_before(groups: Numbers, times: Floats, asked: Numbers, until: Floats) -> Numbers:

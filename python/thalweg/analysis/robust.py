@@ -1,6 +1,7 @@
 """Which of several values are unusual, where most are as usual."""
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -22,9 +23,9 @@ def unusual(values: Floats, errors: Floats, deviation: float) -> NDArray[np.bool
         return np.zeros(len(values), bool)
     base, middle = np.quantile(values, [0.25, 0.5])
     low = values[values <= middle]
-    spread = TO_SIGMA * float(np.median(np.abs(low - np.median(low))))
+    chance = SURE * np.sqrt(errors**2 + spread_of(low) ** 2)
     above = values - base
-    found: NDArray[np.bool_] = (above > SURE * np.sqrt(errors**2 + spread**2)) & (above > deviation)
+    found: NDArray[np.bool_] = (above > chance) & (above > deviation)
     return found
 
 
@@ -33,3 +34,8 @@ def spread_of(values: Floats) -> float:
     if not len(values):
         return 0.0
     return TO_SIGMA * float(np.median(np.abs(values - np.median(values))))
+
+
+def deviation(values: pl.Expr) -> pl.Expr:
+    """Returns what spread_of() does, of a column: with .over() after it, that of each group."""
+    return TO_SIGMA * (values - values.median()).abs().median()

@@ -17,7 +17,7 @@ import polars as pl
 
 from thalweg.analysis import links, outliers, pairs, paths
 from thalweg.analysis.pairs import FEWEST, Pairs
-from thalweg.analysis.robust import SURE, TO_SIGMA, spread_of, unusual
+from thalweg.analysis.robust import SURE, deviation, spread_of, unusual
 from thalweg.analysis.tables import SHAPE, Run
 from thalweg.analysis.waits import with_lateness
 
@@ -130,10 +130,10 @@ def _entries(run: Run) -> pl.DataFrame:
     usually spend that is. What is little against the call itself is no deviation."""
     calls = with_lateness(run).filter(pl.col("planned"))
     own, lasted = pl.col("computed"), pl.col("exit") - pl.col("enter")
-    deviation = TO_SIGMA * (own - own.median()).abs().median().over(SHAPE)
+    spread = deviation(own).over(SHAPE)
     least = (LITTLE * lasted.median().over(SHAPE)).clip(1)
     return calls.select(
-        *SHAPE, "call", "rank", excess=own, deviations=own / pl.max_horizontal(deviation, least)
+        *SHAPE, "call", "rank", excess=own, deviations=own / pl.max_horizontal(spread, least)
     )
 
 
@@ -221,15 +221,14 @@ def _slow_hosts(run: Run, steps: pl.DataFrame, hops: pl.DataFrame) -> list[Suspe
     first = steps.filter(~pl.col("again"))
     by_rank = first.group_by("rank").agg(
         pl.col("relative").quantile(0.25), pl.len().alias("steps"),
-        (TO_SIGMA * (pl.col("relative") - pl.col("relative").median()).abs().median())
-        .alias("deviation"), pl.col("own").median(),
+        deviation(pl.col("relative")).alias("deviation"), pl.col("own").median(),
     ).with_columns(
         (1.36 * pl.col("deviation") / pl.col("steps").sqrt()).alias("error")
     ).filter(pl.col("steps") >= FEWEST).sort("rank")  # fmt: skip
     if by_rank.is_empty():
         return []
-    deviation = float(np.median(by_rank["deviation"].to_numpy()))
-    slow = unusual(by_rank["relative"].to_numpy(), by_rank["error"].to_numpy(), deviation)
+    spread = float(np.median(by_rank["deviation"].to_numpy()))
+    slow = unusual(by_rank["relative"].to_numpy(), by_rank["error"].to_numpy(), spread)
     costs, in_calls = _own_costs(hops), _in_calls(run)
     found, of_slow = [], dict[str, list[int]]()
     for rank, own, count in by_rank.filter(pl.Series(slow)).select("rank", "own", "steps").rows():

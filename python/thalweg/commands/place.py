@@ -153,31 +153,12 @@ def command(
     if found.remark:
         console.note(found.remark)
     listed = placement.usual_hosts(net, found) if given is None else given
-    slots, host_order = placement.slots_of(net, listed, found.matrix.ranks)
-    seconds = units.parse_time(migration)
-    pinned = _pinned(net, pin or [])
-    _check_slots(net, pinned, slots)
-    previous = placement.recorded(net, found) if seconds else None
-    with console.progress(f"placing {found.matrix.ranks} ranks"):
-        placed = placement.place(
-            net,
-            found,
-            slots,
-            host_order,
-            method=method,
-            cost=cost,
-            seed=seed,
-            pinned=pinned,
-            previous=previous,
-            migration=seconds,
-            native=native,
-        )
+    placed, names = _place(
+        found, net, listed, pin or [], migration,
+        method=method, cost=cost, seed=seed, native=native,
+    )  # fmt: skip
     if bind is not None:
-        alike = write is None or write not in launch_files.EACH_BY_ITSELF
-        cores = binding.bind(found.matrix, placed.hosts, bind, alike=alike)
-        placed = replace(placed, cores=cores)
-    listed_as = dict(zip(host_order, listed, strict=True))
-    names = [listed_as[host].name for host in placed.found.placement]
+        placed = _bound(placed, bind, write)
     written = _write(file, write, listed, names, placed.cores) if file else _Written()
     if drawn:
         picture.write(drawn, _drawing(placed))
@@ -212,6 +193,34 @@ def _read(path: Path, ranks: int | None) -> Program:
             f"a run of {ranks} ranks"
         )
     return found
+
+
+def _place(
+    found: Program, net: Network, listed: Sequence[Host], pins: Sequence[str], migration: str, *,
+    method: str, cost: str, seed: int, native: str,
+) -> tuple[ComparedPlacement, list[str]]:  # fmt: skip
+    """Places the ranks on the listed hosts, by options of the command. Returns the host of each by
+    its name in the list, too."""
+    slots, host_order = placement.slots_of(net, listed, found.matrix.ranks)
+    seconds = units.parse_time(migration)
+    pinned = _pinned(net, pins)
+    _check_slots(net, pinned, slots)
+    previous = placement.recorded(net, found) if seconds else None
+    with console.progress(f"placing {found.matrix.ranks} ranks"):
+        placed = placement.place(
+            net, found, slots, host_order, method=method, cost=cost, seed=seed, pinned=pinned,
+            previous=previous, migration=seconds, native=native,
+        )  # fmt: skip
+    listed_as = dict(zip(host_order, listed, strict=True))
+    return placed, [listed_as[host].name for host in placed.found.placement]
+
+
+def _bound(placed: ComparedPlacement, inside: str, form: str | None) -> ComparedPlacement:
+    """Returns the placement with a core for each rank. `inside`: what hosts are like inside;
+    `form`: that of the launcher's file, if one is written."""
+    alike = form is None or form not in launch_files.EACH_BY_ITSELF
+    cores = binding.bind(placed.program.matrix, placed.hosts, inside, alike=alike)
+    return replace(placed, cores=cores)
 
 
 def _write(
@@ -294,7 +303,7 @@ def _network(
     )
 
 
-def _pinned(net: Network, pins: list[str]) -> dict[int, int]:
+def _pinned(net: Network, pins: Sequence[str]) -> dict[int, int]:
     pinned: dict[int, int] = {}
     for pin in pins:
         if not (words := re.fullmatch(r"(\d{1,9})=(.+)", pin)):

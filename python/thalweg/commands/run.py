@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -56,6 +57,35 @@ if TYPE_CHECKING:
 # recorded or watched: a program on one host starts without waiting for them.
 
 app = typer.Typer(add_completion=False)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What is wanted of a run, by options that have been checked."""
+
+    program: Sequence[str]
+    request: Request
+    record: Path | None
+    """The folder that the user names for the run record."""
+    no_record: bool
+    events: str | None
+    trace: Path | None
+    watch: bool
+    races: bool
+    adapts: bool
+    json: bool
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """What came of a launch."""
+
+    words: Sequence[str]
+    """The launcher's command line."""
+    status: int
+    summary: dict[str, Any] | None
+    is_preloaded: bool
+    """Whether the ranks were given the runtime library."""
 
 
 @app.command(name="run", context_settings={"allow_interspersed_args": False})
@@ -111,7 +141,7 @@ def command(
             read=[*read, plan],
         )
     _check_events(events)
-    wanted = _wanted_folder(record, no_record, None if trace else events, read)
+    folder = _wanted_folder(record, no_record, None if trace else events, read)
     if trace:
         from thalweg.recording import check_trace
 
@@ -128,64 +158,17 @@ def command(
         ranks, hosts, hostfile, launcher, mpi, network, plan, caution, place, matrix, bind,
         variables=for_ranks(variables or ()),
     )  # fmt: skip
+    wanted = _Wanted(
+        program, request, folder, no_record=no_record, events=events, trace=trace, watch=watch,
+        races=race == "on", adapts=adapts, json=json,
+    )  # fmt: skip
     prepared = prepare(request, program)
-    if trace:
-        make_output_folder(trace, f"trace folder {trace}", run_summary.FILE)
-    if wanted and network != prepared.network:  # else the record has a copy of the user's file
-        from thalweg.recording import check_record
-
-        check_record(wanted, [network])
-    always = events is not None or watch
-    recording = None if no_record else begin_recording(wanted, prepared, program, always=always)
-    if trace and not prepared.is_off:
-        from thalweg.recording import empty_trace
-
-        empty_trace(trace)
-    with temporary_folder() as folder:
-        others = [each for each in (recording and recording.folder, trace) if each]
-        own_file = _own_summary(folder, others, prepared.placement[0])
-        files = [own_file, *(each / run_summary.FILE for each in others)]
-        expected = run_summary.Expected(filter(None, files))
-        own_variables = prepared.environment(
-            trace=trace,
-            summary=own_file,
-            record=recording.folder if recording else None,
-            events=events,
-            race=race == "on",
-            adapt=adapts,
-        )
-        order = prepared.order(folder / "hosts")
-        order.write()
-        for remark in order.remarks:
-            console.note(remark)
-        words = prepared.launcher.command(prepared.ranks, order, own_variables, program)
-        if prepared.plan:
-            from thalweg import wisdom
-
-            wisdom.forget()
-        with _watching(recording if watch else None):
-            status = launch(words, output=sys.stderr if json else None)
-        summary = expected.read()
-    # Nothing is missing of a program that runs without the runtime library.
-    first_host = prepared.placement[0]
-    is_missing = bool(own_variables) and run_summary.is_missing(summary, status, first_host)
-    came_of_it = follow_up.keep(
-        prepared, recording, words, status, summary, bound=bind is not None, is_missing=is_missing
-    )
-    if json:
-        console.show_json(
-            {"command": words, "status": status, "plan": _text(prepared.plan)}
-            | {"network": _text(prepared.network), "summary": summary}
-            | {"record": _text(recording.folder if recording else None)}
-            | {"placement": _as_json(prepared)}
-            | {"outcome": came_of_it}
-        )
-    elif own_variables:
-        unnamed = recording.folder if recording and wanted is None else None
-        follow_up.tell(summary, came_of_it, unnamed, is_missing=is_missing)
+    recording = _begin_records(wanted, prepared)
+    ended = _start(wanted, prepared, recording)
+    _tell(wanted, prepared, recording, ended)
     if adapts:
-        follow_up.follow_network(prepared, summary, keep_network)
-    return status
+        follow_up.follow_network(prepared, ended.summary, keep_network)
+    return ended.status
 
 
 def _adapts(adapt: str | None, race: str) -> bool:
@@ -266,17 +249,34 @@ def _wanted_folder(
     return recording.named(record, read)
 
 
-def begin_recording(
-    folder: Path | None, prepared: Preparation, program: Sequence[str], *, always: bool = False
-) -> "Recording | None":
-    """Begins the run record in the folder, or in the cache if something is planned, or would be
-    after a longer run.
+def _begin_records(wanted: _Wanted, prepared: Preparation) -> "Recording | None":
+    """Begins the trace and the run record, as far as they are wanted. Raises UserError for a folder
+    that can't be written, or that has what is read."""
+    if wanted.trace:
+        make_output_folder(wanted.trace, f"trace folder {wanted.trace}", run_summary.FILE)
+    network = wanted.request.network
+    if wanted.record and network != prepared.network:  # else it gets a copy of the user's file
+        from thalweg.recording import check_record
+
+        check_record(wanted.record, [network])
+    recording = _begin_recording(wanted, prepared)
+    if wanted.trace and not prepared.is_off:
+        from thalweg.recording import empty_trace
+
+        empty_trace(wanted.trace)
+    return recording
+
+
+def _begin_recording(wanted: _Wanted, prepared: Preparation) -> "Recording | None":
+    """Begins the run record, unless it isn't wanted: in the user's folder, or in the cache if
+    something is planned, or would be after a longer run, or if events or --watch need it.
 
     None, with a note, if the cache has no place for it. Raises UserError if the folder hasn't.
     """
+    folder, program = wanted.record, wanted.program
     usual_one = folder is None
-    is_usual = prepared.plan or prepared.seems_short or always
-    if prepared.is_off or (usual_one and not is_usual):
+    is_usual = prepared.plan or prepared.seems_short or wanted.events is not None or wanted.watch
+    if wanted.no_record or prepared.is_off or (usual_one and not is_usual):
         return None
     from thalweg.programs import whole
     from thalweg.recording import Recording, usual
@@ -301,6 +301,32 @@ def begin_recording(
     return recording
 
 
+def _start(wanted: _Wanted, prepared: Preparation, recording: "Recording | None") -> _Ended:
+    """Runs the program to its end. Raises UserError if it can't start."""
+    recorded = recording.folder if recording else None
+    with temporary_folder() as folder:
+        others = [each for each in (recorded, wanted.trace) if each]
+        own_file = _own_summary(folder, others, prepared.placement[0])
+        files = [own_file, *(each / run_summary.FILE for each in others)]
+        expected = run_summary.Expected(filter(None, files))
+        own_variables = prepared.environment(
+            trace=wanted.trace, summary=own_file, record=recorded, events=wanted.events,
+            race=wanted.races, adapt=wanted.adapts,
+        )  # fmt: skip
+        order = prepared.order(folder / "hosts")
+        order.write()
+        for remark in order.remarks:
+            console.note(remark)
+        words = prepared.launcher.command(prepared.ranks, order, own_variables, wanted.program)
+        if prepared.plan:
+            from thalweg import wisdom
+
+            wisdom.forget()
+        with _watching(recording if wanted.watch else None):
+            status = launch(words, output=sys.stderr if wanted.json else None)
+        return _Ended(words, status, expected.read(), is_preloaded=bool(own_variables))
+
+
 def launch(command: Sequence[str], output: TextIO | None = None) -> int:
     """Runs the launcher in the foreground, and passes on signals and its exit status.
 
@@ -315,6 +341,30 @@ def launch(command: Sequence[str], output: TextIO | None = None) -> int:
             signals.to(process)
             status = process.wait()
     return status if status >= 0 else 128 - status
+
+
+def _tell(
+    wanted: _Wanted, prepared: Preparation, recording: "Recording | None", ended: _Ended
+) -> None:
+    """Keeps what the run left, and says how it went."""
+    status, summary, first_host = ended.status, ended.summary, prepared.placement[0]
+    # Nothing is missing of a program that runs without the runtime library.
+    is_missing = ended.is_preloaded and run_summary.is_missing(summary, status, first_host)
+    bound = wanted.request.bind is not None
+    came_of_it = follow_up.keep(
+        prepared, recording, ended.words, status, summary, bound=bound, is_missing=is_missing
+    )
+    recorded = recording.folder if recording else None
+    if wanted.json:
+        console.show_json(
+            {"command": ended.words, "status": status, "plan": _text(prepared.plan)}
+            | {"network": _text(prepared.network), "summary": summary}
+            | {"record": _text(recorded), "placement": _as_json(prepared)}
+            | {"outcome": came_of_it}
+        )
+    elif ended.is_preloaded:
+        unnamed = recorded if wanted.record is None else None
+        follow_up.tell(summary, came_of_it, unnamed, is_missing=is_missing)
 
 
 def _text(path: Path | None) -> str | None:
