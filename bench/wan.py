@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,7 @@ from bench import campaign, compare, networks, sources, wan_page
 from bench.builds import Build
 from bench.campaign import Campaign
 from bench.cases import asked_labels, asked_text
-from bench.matsuda import Contest, by_simulator, contests, numbers, plan
+from bench.matsuda import Contest, by_simulator, contests, numbers, plan, segmented_numbers
 from bench.page import Page, Record
 from bench.prediction import variant
 from bench.report import Subject
@@ -51,6 +51,7 @@ class ContestOnNetwork:
     network: Network
     library: str = ""
     numbers: Sequence[int] = numbers  # of senders per site, besides the network's own
+    segmented: Sequence[int] = ()  # numbers of senders that are also tried in segments
 
     @property
     def ranks(self) -> int:
@@ -74,7 +75,7 @@ class ContestOnNetwork:
         options = planner.Options(library=self.library, disabled=networks.only_algorithms)
         best = planner.explain(self.problem, options).plan
         return {
-            **self.contest.algorithms(sorted({*self.numbers, self.senders})),
+            **self.contest.algorithms(sorted({*self.numbers, self.senders}), self.segmented),
             plan: (best.algorithm, best.parameters),
         }
 
@@ -123,7 +124,9 @@ def simulate(settings: Settings) -> None:
         truth = scenario.find(name)
         for wanted in grid(settings):
             if not page.has(labels(name, by_simulator, wanted)):
-                add_simulated(page, asked(settings, wanted, truth.network), truth)
+                case = asked(settings, wanted, truth.network)
+                segmented = settings.senders or segmented_numbers
+                add_simulated(page, replace(case, segmented=segmented), truth)
     page.finish()
 
 

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from bench.matsuda import Setting, blind, many, nearest, plan, rings, scenarios, simple
+from bench.matsuda import Setting, blind, in_segments, many, nearest, plan, rings, simple
 from bench.page import Part
 from bench.plot import Line, LinePanel, line_chart
 from bench.report import Content, Figure, Table, percent, seconds, times
 from bench.wan_points import Point, Series, in_series
+from bench.wan_statements import bars_at, shape
 from thalweg import units
 
 close = 0.03  # what the measured number of senders may lose to the best one
-alike = 0.2  # what differs by so much still "hardly" matters
-noise = 0.03  # a difference of medians of three that says nothing
-best_of_paper = 8
-"""Number of senders up to which it gets faster and no segment is lost (sections 3.4 and 3.5)."""
-fewest_judged = 4
-"""Number of senders from which ours take what Table 1 says, where TCP doesn't start slowly. With
-fewer, a sender must receive parts while it sends others, which ours do in segments alone."""
-of_paper = {"bcast": 1.6, "allreduce": 3.2}
-"""How many times as fast as far-first and two-tier the modified algorithm is (abstract, 32 MB)."""
-bars_at = ("wan-2x16", 32_000_000)
-_, without_delay = scenarios
 
 colours = {
     1: "#c6dbef", 2: "#85bcdb", 4: "#4a98c9", 8: "#1764ab", 10: "#083370",  # up to the trunk's
@@ -136,141 +126,6 @@ def senders(points: Sequence[Point]) -> Table:
     return table
 
 
-def shape(series: Series) -> Table:
-    """Tables the statements of sections 3.4 to 3.6, at the largest size."""
-    table = Table(
-        "What the paper found",
-        ["scenario", "build", "collective", "bytes", "statement", "found", "holds"],
-        notes=[
-            "At the largest size measured; more senders than the paper's best number are held "
-            "against it at each size. Losses are the frames that the trunks dropped. What "
-            f"differs by {percent(noise)} or less is alike, neither faster nor slower.",
-            f"The paper's best number of senders is {best_of_paper}, although its rates are ten "
-            "times the scenario's, so that the same number fills the trunk. It says of bcast that "
-            "with more senders the performance drops, but gradually improves with the size; "
-            "allreduce is held against the same.",
-            f"With fewer than {fewest_judged} senders ours are built without the overlap of "
-            "Table 1, by which a sender receives parts while it sends others: what these numbers "
-            "show isn't held against the paper.",
-            "The originals that know no sites are as the paper prints them, whose halving begins "
-            'with the farthest rank, and as MPICH has them ("near first"): its allreduce begins '
-            "with the nearest rank, and its bcast goes on after the scatter by a ring, as MPICH's "
-            "does from 512 KiB on. The paper has the former alone.",
-            "Section 3.6: without delay (switches-2x16) the effect of several senders was almost "
-            "not observed, so the statements on more senders and fewer are of the delay alone. "
-            f"Times that differ by at most {percent(alike)} are held to hardly differ.",
-        ],
-    )
-    for points in series.values():
-        point = points[-1]
-        for statement, found, holds in statements(point):
-            verdict = "not judged" if holds is None else "yes" if holds else "no"
-            table.add(*point.label, statement, found, verdict)
-        for statement, found, holds in drops(points):
-            sizes = "all" if len(points) > 1 else point.label[-1]
-            table.add(*point.series, sizes, statement, found, "yes" if holds else "no")
-    return table
-
-
-def drops(points: Sequence[Point]) -> Iterator[tuple[str, str, bool]]:
-    """Holds each number of senders beyond the paper's best one against that, at each size."""
-    delayed = [point for point in points if _has_delay(point)]
-    for n in sorted({n for point in delayed for n in point.senders if n > best_of_paper}):
-        pairs = {
-            units.size_to_text(point.size): (time, best)
-            for point in points
-            if (time := point.time(many(n))) and (best := point.time(many(best_of_paper)))
-        }
-        if not pairs:
-            continue
-        ratios = {size: time / best for size, (time, best) in pairs.items()}
-        slower = sum(ratio > 1 + noise for ratio in ratios.values())
-        each = ", ".join(f"{size} {times(ratio)}" for size, ratio in ratios.items())
-        yield (
-            f"n = {n} is slower than n = {best_of_paper}",
-            f"slower in {slower} of {len(ratios)} sizes; its time over the other's: {each}",
-            slower == len(ratios),
-        )
-
-
-def statements(point: Point) -> list[tuple[str, str, bool | None]]:
-    """Returns section 3's statements on one size, results, and whether they hold; None if they are
-    of another size, or of numbers of senders that aren't judged."""
-    time = {n: t for n in point.senders if (t := point.time(many(n))) is not None}
-    below = [n for n in time if n <= best_of_paper]
-    found: list[tuple[str, str, bool | None]] = []
-    judged = [n for n in below if n >= fewest_judged]
-    if len(judged) > 1:
-        statement, holds = (_rises if _has_delay(point) else _hardly_matters)(time, judged)
-        found.append((statement, _gains(time, below), holds))
-    lost = {n: count for n in time if (count := _drops(point, many(n))) is not None}
-    if lost:
-        text = ", ".join(f"{n}: {count:.0f}" for n, count in lost.items())
-        quiet = not any(lost[n] for n in below if n in lost)
-        found.append((f"no losses between the sites with n up to {best_of_paper}", text, quiet))
-    if below:
-        found += _over_originals(point, below[-1], time[below[-1]])
-    if not _has_delay(point):
-        return found
-    old, one = point.time(simple), time.get(1)
-    if old and below:
-        ratio = old / time[below[-1]]
-        wanted, name = of_paper[point.contest.collective], point.contest.simple
-        its_size = point.size == bars_at[1]
-        at = "" if its_size else f" at {units.size_to_text(point.size)}"
-        found.append(
-            (f"n = {below[-1]} is {wanted:g} times as fast as {name}, at 32 MB",
-             f"{times(ratio)} as fast{at}", ratio >= wanted / (1 + noise) if its_size else None)
-        )  # fmt: skip
-    if old and one:
-        faster = times(old / one)
-        of_one = {"bcast": "like far-first", "allreduce": "faster than two-tier"}
-        found.append((f"n = 1 is {of_one[point.contest.collective]}", f"{faster} as fast", None))
-    return found
-
-
-def _rises(time: Mapping[int, float], judged: Sequence[int]) -> tuple[str, bool]:
-    """Holds each number of senders up to the paper's best one against the one before it."""
-    gained = [time[a] / time[b] for a, b in itertools.pairwise(judged)]
-    return (
-        f"faster with n from {judged[0]} up to {best_of_paper}",
-        all(ratio > 1 + noise for ratio in gained),
-    )
-
-
-def _hardly_matters(time: Mapping[int, float], judged: Sequence[int]) -> tuple[str, bool]:
-    """Holds the numbers of senders up to the paper's best one against each other."""
-    found = [time[n] for n in judged]
-    return (
-        f"the number of senders hardly matters (section 3.6), from n = {judged[0]} on",
-        max(found) / min(found) <= 1 + alike,
-    )
-
-
-def _gains(time: Mapping[int, float], below: Sequence[int]) -> str:
-    """Says how many times as fast the last number of senders is as each of the others."""
-    last = below[-1]
-    return f"n = {last}: " + ", ".join(
-        f"{times(time[n] / time[last])} n = {n}" for n in reversed(below[:-1])
-    )
-
-
-def _has_delay(point: Point) -> bool:
-    return point.series[0] != without_delay
-
-
-def _over_originals(point: Point, n: int, time: float) -> Iterator[tuple[str, str, bool]]:
-    """Holds n senders against the originals that know no sites: the paper's form and MPICH's."""
-    for name, form in ((blind, ""), (nearest, ", near first")):
-        original = point.time(name)
-        if original:
-            yield (
-                f"n = {n} is faster than the site-blind original{form}",
-                f"{times(original / time)} as fast",
-                time < original / (1 + noise),
-            )
-
-
 def model(series: Series) -> Table:
     """Tables the paper's costs with the scenario's parameters, at the largest size."""
     table = Table(
@@ -286,6 +141,7 @@ def model(series: Series) -> Table:
         point = points[-1]
         setting = Setting(**point.part.facts["setting"])
         costs = {many(n): setting.modified_cost(point.size, n) for n in point.senders}
+        costs |= {in_segments(n): costs[many(n)] for n in point.segmented}
         costs[simple] = setting.simple_cost(point.contest, point.size)
         for name, cost in costs.items():
             if (time := point.time(name)) is not None:
@@ -302,7 +158,10 @@ def by_name(
 ) -> Table:
     """Tables a column per number of senders and per other algorithm."""
     numbers = sorted({n for point in points for n in point.senders})
-    names = [*map(many, numbers), simple, blind, nearest, rings, plan]
+    segmented = sorted({n for point in points for n in point.segmented})
+    names = [
+        *map(many, numbers), *map(in_segments, segmented), simple, blind, nearest, rings, plan,
+    ]  # fmt: skip
     table = Table(
         title,
         ["scenario", "build", "collective", "bytes",
@@ -354,4 +213,9 @@ def _panel(
 def _styles(points: Sequence[Point]) -> dict[str, tuple[str, str]]:
     """Colour and dashes by name."""
     numbers = sorted({n for point in points for n in point.senders})
-    return {**{many(n): (colours.get(n, "#6a51a3"), "") for n in numbers}, **others}
+    of_number = {n: colours.get(n, "#6a51a3") for n in numbers}
+    return {
+        **{many(n): (colour, "") for n, colour in of_number.items()},
+        **{in_segments(n): (colour, "2 2") for n, colour in of_number.items()},
+        **others,
+    }

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.matsuda import Contest, contest, contests, many, scenarios
+from bench.matsuda import Contest, contest, contests, in_segments, many, scenarios
 from bench.measurement import Measurement
 from bench.page import Part
 from bench.samples import Cell, Sample
@@ -51,6 +51,11 @@ class Point:
         """Returns the numbers of senders that were tried."""
         names = self.part.facts["variants"]
         return [n for n in range(1, self.part.facts["ranks"]) if many(n) in names]
+
+    @property
+    def segmented(self) -> list[int]:
+        """Returns the numbers of senders that were also tried in segments."""
+        return [n for n in self.senders if in_segments(n) in self.part.facts["variants"]]
 
     def cell(self, name: str) -> Cell:
         return Cell(self.contest.collective, self.size, 0, self.part.facts["variants"][name])

@@ -8,7 +8,18 @@ import pytest
 
 from bench import campaign, matsuda, wan, wan_page
 from bench.builds import Build
-from bench.matsuda import Setting, blind, contests, many, nearest, numbers, plan, rings, simple
+from bench.matsuda import (
+    Setting,
+    blind,
+    contests,
+    many,
+    nearest,
+    numbers,
+    plan,
+    rings,
+    segmented_numbers,
+    simple,
+)
 from bench.page import Page, Part
 from bench.report import Figure, Table
 from bench.settings import Settings
@@ -59,7 +70,8 @@ def simulated(**settings: Any) -> list[Part]:
     for name in wanted.scenarios:
         truth = scenario.find(name)
         for each, size in wan.grid(wanted):
-            wan.add_simulated(page, ContestOnNetwork(each, size, truth.network), truth)
+            case = ContestOnNetwork(each, size, truth.network, segmented=segmented_numbers)
+            wan.add_simulated(page, case, truth)
     return page.parts
 
 
@@ -83,17 +95,41 @@ def test_a_simulated_page_has_no_counters(parts: list[Part]) -> None:
     assert len(table(contents, "Throughput").rows) == 8
 
 
+def test_segments_take_what_table_1_says(parts: list[Part]) -> None:
+    model = table(wan_page.simulated(parts), "Against the cost model")
+    ratios = [float(row[-1].removesuffix("x")) for row in model.rows if "in segments" in row[-4]]
+    assert len(ratios) == 4 * len(segmented_numbers)
+    assert all(0.94 <= ratio <= 1.06 for ratio in ratios)
+
+
+def test_the_simulation_judges_numbers_of_senders_in_segments(parts: list[Part]) -> None:
+    rows = table(wan_page.simulated(parts), "What the paper").rows
+    assert [(row[0], row[2], row[-3], row[-1]) for row in rows if "in segments" in row[-3]] == [
+        ("wan-2x16", "bcast", "faster with n from 1 up to 8, in segments", "yes"),
+        ("wan-2x16", "bcast", "n = 1 is like far-first, in segments", "yes"),
+        ("wan-2x16", "allreduce", "faster with n from 1 up to 8, in segments", "yes"),
+        ("wan-2x16", "allreduce", "n = 1 is faster than two-tier, in segments", "yes"),
+        *(
+            ("both", collective, "more senders gain more with the delay than without it, "
+             "from n = 1 up to 8, in segments", "no")
+            for collective in ("bcast", "allreduce")
+        ),
+    ]  # fmt: skip
+
+
 def invented(part: Part, times: dict[str, float], drops: dict[str, int]) -> Part:
     """The part as if measured: seconds and counts by name."""
     samples = []
-    for name, variant in part.facts["variants"].items():
+    variants = {name: each for name, each in part.facts["variants"].items() if name in times}
+    for name, variant in variants.items():
         samples.append({
             **part.labels, "root": 0, "variant": variant, "repetition": 0, "time": times[name],
             "entry_skew": 0.0, "correct": True, "invalid": [],
             "lab": {"retransmits": 3, "trunk_drops": drops.get(name, 0)},
         })  # fmt: skip
     labels = {**part.labels, "build": "openmpi-4.1"}
-    return dataclasses.replace(part, labels=labels, samples=samples)
+    facts = {**part.facts, "variants": variants}
+    return dataclasses.replace(part, labels=labels, facts=facts, samples=samples)
 
 
 def measured(parts: list[Part], collective: str, **times: float) -> Part:
@@ -158,14 +194,39 @@ def test_numbers_of_senders_within_noise_are_alike(parts: list[Part]) -> None:
     assert rises(2.5, one=1.0)[1] == "yes", "a single sender isn't the paper's measure"
 
 
-def test_numbers_of_senders_hardly_matter_without_delay(parts: list[Part]) -> None:
-    def matters(four: float) -> str:
-        part = measured(parts, "bcast", **{many(4): four})
-        renamed = {**part.labels, "scenario": "switches-2x16"}
-        samples = [{**sample, "scenario": "switches-2x16"} for sample in part.samples]
-        return of_numbers(dataclasses.replace(part, labels=renamed, samples=samples))[1]
+def without_delay(part: Part) -> Part:
+    """The part with the same times, as if measured without delay."""
+    renamed = {**part.labels, "scenario": "switches-2x16"}
+    samples = [{**sample, "scenario": "switches-2x16"} for sample in part.samples]
+    return dataclasses.replace(part, labels=renamed, samples=samples)
 
-    assert [matters(four) for four in (1.25, 1.45, 1.6)] == ["yes", "yes", "no"]
+
+def test_more_senders_gain_more_with_the_delay_than_without(parts: list[Part]) -> None:
+    def gains_more(four: float, four_without: float, one_without: float = 10.0) -> tuple[str, str]:
+        quick = measured(parts, "bcast", **{many(4): four_without, many(1): one_without})
+        both = [measured(parts, "bcast", **{many(4): four}), without_delay(quick)]
+        rows = table(wan_page.contents(both), "What the paper").rows
+        (row,) = (row for row in rows if row[0] == "both")
+        assert row[-3].endswith("from n = 4 up to 8")
+        return row[-2], row[-1]
+
+    found, holds = gains_more(2.5, 1.25)
+    assert "with the delay and without it: 2.00x and 1.00x n = 4, 4.00x and" in found
+    assert holds == "yes"
+    assert gains_more(1.4, 1.375)[1] == "no", "both gain 10 %"
+    assert gains_more(2.5, 1.25, one_without=20.0)[1] == "yes", "a single sender isn't judged"
+
+
+def test_no_losses_are_judged_where_more_senders_lose(parts: list[Part]) -> None:
+    def holds(**drops: int) -> set[str]:
+        whole = measured(parts, "bcast")
+        times = dict.fromkeys(whole.facts["variants"], 1.0)
+        rows = table(wan_page.contents([invented(whole, times, drops)]), "What the paper").rows
+        return {row[-1] for row in rows if row[-3].startswith("no losses")}
+
+    assert holds() == {"not judged"}
+    assert holds(**{many(16): 3}) == {"yes"}
+    assert holds(**{many(4): 3}) == holds(**{many(4): 3, many(16): 3}) == {"no"}
 
 
 def test_more_senders_are_held_against_the_papers_best_number_at_each_size(
