@@ -173,21 +173,36 @@ def other_library(case: Case) -> None:
     done = run(case.flavour, (2, environment([library], {}), program), capture=True)
     assert done.returncode != 0
     assert f"libthalweg-{other}.so is preloaded into a program of another MPI" in done.stderr
-    # MPI's standard ABI has the same functions with other handles.
-    abi = repository / ".cache" / "mpi" / "mpich-5.0" / "lib" / "libmpi_abi.so.1"
-    if not abi.exists():
-        return
-    source, standard = case.folder / "standard.c", case.folder / "standard"
+    source, caller = case.folder / "caller.c", case.folder / "caller"
     source.write_text("int MPI_Init(int *, char ***);\nint main(void) { return MPI_Init(0, 0); }\n")
-    link = [str(abi), f"-Wl,-rpath,{abi.parent}"]
-    subprocess.run(["cc", "-o", standard, source, *link], check=True)
     own = environment([case.library], {})
-    done = subprocess.run(
-        ["env", *(f"{name}={value}" for name, value in own.items()), standard],
-        check=False, text=True, capture_output=True,
-    )  # fmt: skip
-    assert done.returncode == 1, (done.returncode, done.stderr)
-    assert f"libthalweg-{case.flavour}.so is preloaded into a program of another MPI" in done.stderr
+    for mpi in with_other_handles(case):
+        subprocess.run(
+            ["cc", "-o", caller, source, str(mpi), f"-Wl,-rpath,{mpi.parent}"], check=True
+        )
+        done = subprocess.run(
+            ["env", *(f"{name}={value}" for name, value in own.items()), caller],
+            check=False, text=True, capture_output=True,
+        )  # fmt: skip
+        assert done.returncode == 1, (mpi, done.returncode, done.stderr)
+        refusal = f"libthalweg-{case.flavour}.so is preloaded into a program of another MPI"
+        assert refusal in done.stderr, (mpi, done.stderr)
+
+
+def with_other_handles(case: Case) -> list[Path]:
+    """Libraries that have all of MPI's functions, and other handles: one named as MPItrampoline's,
+    and that of MPI's standard ABI, if it is installed."""
+    source, trampoline = case.folder / "trampoline.c", case.folder / "libmpitrampoline.so.5"
+    source.write_text(
+        "".join(
+            f"int {name}(int *count, char ***arguments) {{ return 0; }}\n"
+            for name in ("MPI_Init", "PMPI_Init")
+        )
+    )
+    compiler = [f"mpicc.{case.flavour}", "-shared", "-fPIC", "-Wl,--no-as-needed"]
+    subprocess.run([*compiler, "-o", trampoline, source], check=True)
+    abi = repository / ".cache" / "mpi" / "mpich-5.0" / "lib" / "libmpi_abi.so.1"
+    return [trampoline, abi] if abi.exists() else [trampoline]
 
 
 def locale(case: Case) -> int | None:

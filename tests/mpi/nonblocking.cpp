@@ -452,6 +452,33 @@ void persistent_uneven(unsigned /*seed*/) {
 /// More than have lanes.
 void persistent_many(unsigned seed) { persistent(60, seed); }
 
+/// Starts a persistent collective, waits for it and frees it.
+int start_at_end(MPI_Comm, int, void* persistent, void*) {
+  constexpr int round = 7;
+  auto* const it = static_cast<Persistent*>(persistent);
+  it->fill(round);
+  MPI_Start(&it->request);
+  MPI_Wait(&it->request, MPI_STATUS_IGNORE);
+  it->verify(round);
+  return MPI_Request_free(&it->request);
+}
+
+/// Persistent collectives are started while MPI frees a communicator, and in MPI_Finalize.
+void in_callbacks(unsigned /*seed*/) {
+  int keyval = MPI_KEYVAL_INVALID;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, start_at_end, &keyval, nullptr);
+  for (int kind = 0; kind < 5; ++kind) {
+    Persistent it(kind, MPI_COMM_WORLD);
+    MPI_Comm comm = make_comm();
+    MPI_Comm_set_attr(comm, keyval, &it);
+    MPI_Comm_free(&comm);
+    check(it.request == MPI_REQUEST_NULL, "the callback was called");
+  }
+  static Persistent last(1, MPI_COMM_WORLD); // lives until MPI_Finalize
+  MPI_Comm_set_attr(MPI_COMM_SELF, keyval, &last);
+  MPI_Comm_free_keyval(&keyval);
+}
+
 void add_in_gaps(void* in, void* out, int* count, MPI_Datatype* /*type*/) {
   for (int i = 0; i < *count; ++i)
     static_cast<int*>(out)[2 * i] += static_cast<int*>(in)[2 * i];
@@ -548,6 +575,7 @@ int main(int argc, char** argv) {
       {"persistent-many", persistent_many},
       {"persistent-uneven", persistent_uneven},
       {"persistent-with-gaps", persistent_with_gaps},
+      {"in-callbacks", in_callbacks},
       {"random", random},
       {"each", each},
       {"uneven", uneven},

@@ -110,6 +110,13 @@ class Nonblocking:
         allreduce = self.run("persistent-with-gaps", 3)[1]["allreduce"]
         assert allreduce["planned"]["calls"] == 5 * (16 + 4), allreduce
 
+    def in_callbacks(self) -> None:
+        """One while each of five communicators is freed, and an allreduce in MPI_Finalize."""
+        _, counts = self.run("in-callbacks", 3)
+        started = {name: each["planned"]["calls"] for name, each in counts.items()}
+        wanted = dict.fromkeys(["bcast", "alltoall", "allgather", "barrier"], 1)
+        assert started == wanted | {"allreduce": 2}, counts
+
     def more_than_tags(self) -> None:
         # MPICH 4.0 and Intel MPI mix up native ones, as without us.
         if build(self.case.flavour).name in ("mpich-4.0", "intel-2021"):
@@ -143,6 +150,7 @@ def tests(its: Nonblocking) -> list[Callable[[], None]]:
         its.persistent,
         *(partial(its.persistent_uneven, ranks) for ranks in (2, 5)),
         its.persistent_with_gaps,
+        its.in_callbacks,
         its.more_than_tags,
         *(partial(its.one_message_at_a_time, name) for name in ("progress", "many")),
     ]

@@ -275,6 +275,28 @@ void handlers() {
     MPI_Errhandler_free(&handler);
 }
 
+int errors_raised = 0;
+void count_error(MPI_Comm*, int*, ...) { ++errors_raised; }
+
+/// A call without a communicator raises one error, whichever communicator's handler is told of it.
+void no_communicator() {
+  MPI_Errhandler handler{};
+  MPI_Comm_create_errhandler(count_error, &handler);
+  for (const MPI_Comm comm : {world, MPI_COMM_SELF})
+    MPI_Comm_set_errhandler(comm, handler);
+  for (int round = 0; round < rounds; ++round) {
+    const int own = 1;
+    int sum = 0;
+    errors_raised = 0;
+    const int code = MPI_Allreduce(&own, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_NULL);
+    check(code != MPI_SUCCESS && errors_raised == 1, "one error");
+    check_sum(world);
+  }
+  for (const MPI_Comm comm : {world, MPI_COMM_SELF})
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+  MPI_Errhandler_free(&handler);
+}
+
 int sum_at_end(MPI_Comm comm, int, void*, void*) {
   check_sum(comm);
   return MPI_SUCCESS;
@@ -395,7 +417,7 @@ int main(int argc, char** argv) {
                        {"handlers", handlers},         {"callbacks", callbacks},
                        {"signals", signals},           {"small-stack", small_stack},
                        {"large-counts", large_counts}, {"fortran-kinds", fortran_kinds},
-                       {"exceptions", exceptions}};
+                       {"exceptions", exceptions},     {"no-communicator", no_communicator}};
   int level = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
   run_case(cases, argc > 1 ? argv[1] : "");

@@ -3,6 +3,8 @@
 #include "runtime/intercept/helper_call.hpp"
 #include "runtime/intercept/request_map.hpp"
 
+#include <cstdint>
+
 namespace thalweg::runtime {
 namespace {
 
@@ -42,6 +44,9 @@ void start_planned(Runtime& runtime, const std::shared_ptr<const PlannedCall>& p
   if (code != MPI_SUCCESS) end(code); // The program's wait for it tells the error.
 }
 
+/// How many planned collectives this thread has started.
+thread_local std::uint64_t started_here = 0;
+
 } // namespace
 
 int make_persistent(const Call& call, MPI_Request* request, NativeCall make_natively) {
@@ -55,12 +60,16 @@ int make_persistent(const Call& call, MPI_Request* request, NativeCall make_nati
 }
 
 int start_persistent(int count, const MPI_Request* started, NativeCall start_natively) {
+  const std::uint64_t before = started_here;
   int code = start_natively();
   Runtime* const it = runtime;
   if (code != MPI_SUCCESS || it == nullptr || it->helper == nullptr) return code;
+  if (started_here != before) return code; // A call inside this one has started them.
   for (int i = 0; i < count && code == MPI_SUCCESS; ++i)
-    if (const auto planned = planned_requests().find(started[i]))
+    if (const auto planned = planned_requests().find(started[i])) {
+      ++started_here;
       code = guarded(native.comm_world, [&] { start_planned(*it, *planned); });
+    }
   return code;
 }
 

@@ -153,7 +153,7 @@ Chooser::Decision decide(Runtime& runtime, Communicator& communicator, const Arg
 }
 
 int add_communicator(Runtime& runtime, MPI_Comm comm, Communicator*& added) {
-  return guarded(comm, [&] { added = &runtime.communicators.add(comm, runtime); });
+  return guarded(comm, [&] { added = runtime.communicators.add(comm, runtime); });
 }
 
 void report_native(Runtime& runtime, const Communicator& communicator, Kind kind, Reason reason) {

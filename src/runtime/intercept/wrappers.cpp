@@ -63,11 +63,12 @@ using thalweg::collective::Neighborhood;
 #define THALWEG_DEFINE_SYMBOL(symbol, other, parameters, arguments, body)                          \
   THALWEG_FUNCTION(symbol, other, parameters, arguments, if (!guard.outermost()) return forward(); \
                    , body)
-/// Defines a function that frees an object: `body` handles all calls, since the program may free in
-/// callbacks of attributes, too, and handles are used again.
-#define THALWEG_FREES(name, parameters, arguments, body)                                           \
-  THALWEG_BOTH(THALWEG_FREES_SYMBOL, name, parameters, arguments, body)
-#define THALWEG_FREES_SYMBOL(symbol, other, parameters, arguments, body)                           \
+/// Defines a function whose `body` handles all calls, those inside others included: the program may
+/// also free in callbacks of attributes what is known by its handle, which is used again, and start
+/// there what only `body` can.
+#define THALWEG_DEFINE_ALWAYS(name, parameters, arguments, body)                                   \
+  THALWEG_BOTH(THALWEG_DEFINE_ALWAYS_SYMBOL, name, parameters, arguments, body)
+#define THALWEG_DEFINE_ALWAYS_SYMBOL(symbol, other, parameters, arguments, body)                   \
   THALWEG_FUNCTION(symbol, other, parameters, arguments, , body)
 #define THALWEG_FUNCTION(symbol, other, parameters, arguments, before, body)                       \
   extern "C" __attribute__((visibility("default"))) int symbol parameters {                        \
@@ -140,7 +141,7 @@ namespace {
 template <class Forward>
 int initialise(const Forward& forward) {
   const int code = forward();
-  if (code == MPI_SUCCESS) start();
+  if (code == MPI_SUCCESS) start(forget_persistent);
   return code;
 }
 
@@ -152,8 +153,6 @@ int free_communicator(const Forward& forward, const MPI_Comm* comm) {
 
 template <class Forward>
 int finalise(const Forward& forward) {
-  forget_persistent();
-  end_helper();
   if constexpr (is_simulated) end();
   return forward();
 }
@@ -195,9 +194,11 @@ int free_window(const Forward& forward, const MPI_Win* window) {
   return forward();
 }
 
-int start_requests(int count, const MPI_Request* requests, NativeCall start_natively) {
+/// @param outermost whether the program made the call, whose messages then count
+int start_requests(int count, const MPI_Request* requests, NativeCall start_natively,
+                   bool outermost) {
   const int code = start_persistent(count, requests, start_natively);
-  if (code == MPI_SUCCESS) count_started(count, requests);
+  if (code == MPI_SUCCESS && outermost) count_started(count, requests);
   return code;
 }
 
@@ -264,8 +265,10 @@ THALWEG_COLLECTIVE(Barrier_init, barrier, (MPI_Comm comm), (comm), .comm = comm)
 #include "runtime/intercept/forms.def"
 #endif
 
-THALWEG_DEFINE(Start, (MPI_Request * request), (request),
-               start_requests(request != nullptr ? 1 : 0, request, NativeCall(forward)))
-THALWEG_DEFINE(Startall, (int count, MPI_Request requests[]), (count, requests),
-               start_requests(count, requests, NativeCall(forward)))
-THALWEG_FREES(Request_free, (MPI_Request * request), (request), free_request(forward, request))
+THALWEG_DEFINE_ALWAYS(Start, (MPI_Request * request), (request),
+                      start_requests(request != nullptr ? 1 : 0, request, NativeCall(forward),
+                                     guard.outermost()))
+THALWEG_DEFINE_ALWAYS(Startall, (int count, MPI_Request requests[]), (count, requests),
+                      start_requests(count, requests, NativeCall(forward), guard.outermost()))
+THALWEG_DEFINE_ALWAYS(Request_free, (MPI_Request * request), (request),
+                      free_request(forward, request))

@@ -3,9 +3,9 @@
 #include "runtime/mpi/process.hpp"
 
 #include <cstdlib>
-#include <cstring>
 #include <dlfcn.h>
 #include <string>
+#include <string_view>
 
 namespace thalweg::runtime {
 
@@ -84,11 +84,14 @@ void* data_symbol(const char* symbol) {
 
 namespace {
 
-/// Whether MPI's functions are those of its standard ABI, whose handles are others than ours.
-bool has_standard_abi() {
+/// Whether MPI's functions are those of a library that has all of them, and other handles than
+/// ours: of MPI's standard ABI, or of MPItrampoline, which opens the MPI library at run time.
+bool has_other_handles() {
   Dl_info where{};
-  return dladdr(next_symbol("PMPI_Init"), &where) != 0 && where.dli_fname != nullptr &&
-         std::strstr(where.dli_fname, "libmpi_abi") != nullptr;
+  if (dladdr(next_symbol("PMPI_Init"), &where) == 0 || where.dli_fname == nullptr) return false;
+  const std::string_view path = where.dli_fname;
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("libmpi_abi") || name.starts_with("libmpitrampoline");
 }
 
 } // namespace
@@ -99,7 +102,7 @@ void* next_symbol(const char* symbol) {
 }
 
 bool resolve_native() {
-  bool good = !has_standard_abi();
+  bool good = !has_other_handles();
 #define THALWEG_RESOLVE(name)                                                                      \
   native.name = reinterpret_cast<decltype(native.name)>(next_symbol("PMPI_" #name));               \
   good &= native.name != nullptr;
@@ -107,6 +110,8 @@ bool resolve_native() {
 #undef THALWEG_RESOLVE
   native.type_get_envelope_c = reinterpret_cast<decltype(native.type_get_envelope_c)>(
       next_symbol("PMPI_Type_get_envelope_c"));
+  native.comm_test_threadcomm = reinterpret_cast<decltype(native.comm_test_threadcomm)>(
+      next_symbol("PMPIX_Comm_test_threadcomm"));
 #if defined(OPEN_MPI)
 #define THALWEG_RESOLVE(member, type, symbol, name)                                                \
   native.member = static_cast<type>(data_symbol(#symbol));                                         \

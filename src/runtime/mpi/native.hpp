@@ -81,10 +81,21 @@ struct Native {
   /// combiner. Null where the library has none.
   int (*type_get_envelope_c)(MPI_Datatype, MPI_Count*, MPI_Count*, MPI_Count*, MPI_Count*,
                              int*) = nullptr;
+  /// PMPIX_Comm_test_threadcomm. Null where the library has none.
+  int (*comm_test_threadcomm)(MPI_Comm, int*) = nullptr;
 };
 // NOLINTEND(bugprone-macro-parentheses)
 
 extern Native native;
+
+/// Whether a communicator's ranks are threads (MPICH's MPIX_Threadcomm_init). Threads of a process
+/// share its handle, but each is a rank of its own, and attributes that one sets are deleted when
+/// that one leaves the communicator.
+inline bool has_thread_ranks(MPI_Comm comm) {
+  int found = 0;
+  if (native.comm_test_threadcomm != nullptr) native.comm_test_threadcomm(comm, &found);
+  return found != 0;
+}
 
 /// Fills `native`. Returns whether the process uses an MPI library of this flavour. Call it once,
 /// in MPI_Init.

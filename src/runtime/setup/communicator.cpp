@@ -188,7 +188,8 @@ void Communicator::enable_at_once(MPI_Comm comm, Runtime& runtime) {
   enable(std::move(placement), std::move(table), runtime);
 }
 
-Communicator& Communicators::add(MPI_Comm comm, Runtime& runtime) {
+Communicator* Communicators::add(MPI_Comm comm, Runtime& runtime) {
+  if (has_thread_ranks(comm)) return nullptr;
   const OwnArithmetic arithmetic;
   auto made = std::make_unique<Communicator>();
   made->number = ++_met;
@@ -212,7 +213,7 @@ Communicator& Communicators::add(MPI_Comm comm, Runtime& runtime) {
   if (inter == 0) made->note(comm, runtime);
   const auto [result, is_new] = _communicators.add(comm, std::move(made));
   if (is_new) native.Comm_set_attr(comm, _keyval, this);
-  return result;
+  return &result;
 }
 
 void Communicators::leave(MPI_Comm comm) {

@@ -84,8 +84,9 @@ public:
   /// Returns null if the communicator hasn't been used. A plain look-up: any handle is allowed. The
   /// last one that a thread found costs it a few nanoseconds.
   [[nodiscard]] Communicator* find(MPI_Comm comm) { return _communicators.find(comm); }
-  /// Adds a communicator that isn't known. Local.
-  Communicator& add(MPI_Comm comm, Runtime& runtime);
+  /// Adds a communicator that isn't known. Local. Returns null, and adds nothing, if its ranks are
+  /// threads: an entry would be that of several ranks, and go with the first of them.
+  Communicator* add(MPI_Comm comm, Runtime& runtime);
   /// Adds COMM_WORLD and COMM_SELF. Collective over COMM_WORLD if the runtime is active.
   void add_world(Runtime& runtime);
   /// Called before MPI frees a communicator; collective as that is.

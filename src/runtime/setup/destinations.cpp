@@ -12,6 +12,10 @@ Destinations::Destinations(int outside) : _outside(outside) {
 }
 
 const Destinations::Ranks& Destinations::add(MPI_Comm comm) {
+  if (has_thread_ranks(comm)) {
+    static const auto* const none = new Ranks; // never destroyed: threads may send at exit
+    return *none;
+  }
   auto ranks = std::make_unique<Ranks>(Ranks{world_ranks_of(comm), {}});
   std::ranges::replace(ranks->all, MPI_UNDEFINED, _outside);
   int between_groups = 0, own = 0;

@@ -8,7 +8,8 @@ namespace thalweg::runtime {
 
 /// The ranks in COMM_WORLD of those to whom a communicator's messages go: of its remote group, if
 /// it is an intercommunicator; and which of them are this rank's neighbours. They are found when
-/// somebody first asks about a communicator, and forgotten when MPI frees it. Thread-safe.
+/// somebody first asks about a communicator, and forgotten when MPI frees it. One whose ranks are
+/// threads has none. Thread-safe.
 class Destinations {
 public:
   /// @param outside stands for processes that aren't in COMM_WORLD

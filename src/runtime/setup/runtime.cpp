@@ -219,7 +219,18 @@ void start_helper(Runtime& it) {
   refuse("a rank can't start a thread");
 }
 
+/// Ends the helper, if there is one.
+void end_helper(Runtime& it) {
+  if (it.helper == nullptr) return;
+  it.forget_requests();
+  it.communicators.end_streams();
+  it.helper->end(observe::monotonic_ns() + longest_settling_ns);
+}
+
+/// Ends what started in start(). The program's own callbacks of COMM_SELF, which may start what the
+/// helper carries out, have been called before.
 void finish_run(Runtime& it) {
+  end_helper(it);
   const OwnArithmetic arithmetic;
   runtime = nullptr;
   end_observation(it);
@@ -251,13 +262,14 @@ void at_finalize(Runtime& it) {
 
 } // namespace
 
-void start() {
+void start(void (*forget_requests)()) {
   const OwnArithmetic arithmetic;
   if (!resolve_native()) other_library();
   leave_preload();
   let_exceptions_pass();
   // Never freed: MPI may call back for communicators that the program leaves unfreed.
   static Runtime* const it = new Runtime;
+  it->forget_requests = forget_requests;
   native.Comm_rank(native.comm_world, &it->world_rank);
   native.Comm_size(native.comm_world, &it->world_size);
   int level = 0;
@@ -298,13 +310,6 @@ void Runtime::keep_time(observe::Ticks now, bool at_once) {
   if (!record) return;
   record->file.header().scale = clock.scale();
   record->links.set_scale(clock.scale());
-}
-
-void end_helper() {
-  Runtime* const it = runtime;
-  if (it == nullptr || it->helper == nullptr) return;
-  it->communicators.end_streams();
-  it->helper->end(observe::monotonic_ns() + longest_settling_ns);
 }
 
 int set_force(const char* text) {

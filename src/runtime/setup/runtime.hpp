@@ -32,6 +32,7 @@ struct Runtime {
   network::Placement hosts;       ///< by world rank; empty if not known
   MPI_Comm shadow{};              ///< of COMM_WORLD, for all our messages
   std::unique_ptr<Helper> helper; ///< for nonblocking collectives; null: they are native
+  void (*forget_requests)() = nullptr; ///< called before the helper ends
   MPI_Comm helper_shadow{};       ///< of COMM_WORLD, for the helper's messages, if there is one
   Holds<MPI_Datatype> held_types; ///< by the helper's operations
   Holds<MPI_Op> held_ops;
@@ -79,14 +80,13 @@ extern std::atomic<Runtime*> runtime;
 
 /// Starts the runtime; called in MPI_Init, when MPI is initialised. Collective over COMM_WORLD.
 /// Never throws.
-void start();
+/// @param forget_requests lets go of the requests that the helper completes; called when no call of
+/// the program can follow
+void start(void (*forget_requests)());
 
 /// Ends the runtime of a simulated rank; called before MPI_Finalize. SMPI deletes the attributes of
 /// COMM_SELF, by which MPI_Finalize ends it elsewhere, when nothing can be sent any more.
 void end();
-
-/// Ends the helper, if there is one; called before MPI_Finalize.
-void end_helper();
 
 /// Does the work of thalweg_force().
 int set_force(const char* text);
