@@ -26,12 +26,12 @@ struct Runtime {
   Settings settings;
   std::optional<Reason> reason; ///< why everything is native, if it is: equal on all ranks
   int world_rank = 0, world_size = 1;
-  bool multiple_threads = false;  ///< MPI_THREAD_MULTIPLE
-  int largest_tag = 32766;        ///< of collectives
-  planner::PlanFile plan;         ///< its network is there whenever anything can be planned
-  network::Placement hosts;       ///< by world rank; empty if not known
-  MPI_Comm shadow{};              ///< of COMM_WORLD, for all our messages
-  std::unique_ptr<Helper> helper; ///< for nonblocking collectives; null: they are native
+  bool multiple_threads = false;       ///< MPI_THREAD_MULTIPLE
+  int largest_tag = 32766;             ///< of collectives
+  planner::PlanFile plan;              ///< its network is there whenever anything can be planned
+  network::Placement hosts;            ///< by world rank; empty if not known
+  MPI_Comm shadow{};                   ///< of COMM_WORLD, for all our messages
+  std::unique_ptr<Helper> helper;      ///< for nonblocking collectives; null: they are native
   void (*forget_requests)() = nullptr; ///< called before the helper ends
   MPI_Comm helper_shadow{};       ///< of COMM_WORLD, for the helper's messages, if there is one
   Holds<MPI_Datatype> held_types; ///< by the helper's operations
