@@ -92,8 +92,8 @@ def _scale_rates(net: Network, factors: np.ndarray) -> None:
         for at, host in enumerate(net.hosts)
     ]
     net.trunks = [
-        Trunk(trunk.name, trunk.from_, trunk.to, trunk.capacity * float(off_diagonal.max()))
-        for trunk in net.trunks
+        Trunk(t.name, t.from_, t.to, t.capacity * float(off_diagonal.max()), t.senders)
+        for t in net.trunks
     ]
 
 

@@ -167,7 +167,7 @@ def shuffled(net: Network, draw: Draw) -> Network:
         net.bandwidth[order][:, order],
     )
     other.trunks = [
-        Trunk(t.name, [place[h] for h in t.from_], [place[h] for h in t.to], t.capacity)
+        Trunk(t.name, [place[h] for h in t.from_], [place[h] for h in t.to], t.capacity, t.senders)
         for t in net.trunks
     ]
     other.sites = [[place[host] for host in site] for site in net.sites]

@@ -131,7 +131,13 @@ def changed(net: Network, changes: Sequence[Document]) -> Network:
             rates |= {port: units.parse_rate(change[port]) for port in rates if port in change}
             hosts[at] = Host(name, **rates)
         trunks = [
-            Trunk(each.name, each.from_, each.to, units.parse_rate(change["capacity"]))
+            Trunk(
+                each.name,
+                each.from_,
+                each.to,
+                units.parse_rate(change["capacity"]),
+                each.senders,
+            )
             if each.name == change.get("trunk")
             else each
             for each in trunks

@@ -35,6 +35,12 @@ class _Group(TyperGroup):
         name, found, rest = super().resolve_command(ctx, args)
         return name, self.commands[name] if name and found else None, rest
 
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # Typer ends with status 1 where an error has this one's errno.
+            raise BrokenPipeError from None
+
     def get_params(self, ctx: Any) -> list[Any]:
         return quickened(super().get_params(ctx))
 

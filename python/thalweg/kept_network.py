@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from thalweg import changes, console, inputs, knowledge, switches, weather
+from thalweg import changes, console, hierarchy, inputs, knowledge, switches, weather
 from thalweg import network as networks
 from thalweg.changes import Change
 from thalweg.errors import UserError, user_errors
@@ -65,7 +65,10 @@ def what_came_of_it(
         return f"--adapt on: {why_not}" + (f"; {keep} isn't written" if keep else "")
     if keep is None or source is None:
         return None
-    lines = keep_network(source, summary, keep)
+    try:
+        lines = keep_network(source, summary, keep)
+    except UserError as error:
+        return f"{error}; {keep} isn't written"
     if not lines:
         return f"{keep} is the network as it was: no plans were kept that follow a change of it"
     return f"{keep} is the network with what the run found: {'; '.join(lines)}"
@@ -94,7 +97,8 @@ def learn(
     try:
         before = inputs.network(source)
         after = before.copy()
-        changed_network(after, found)
+        if not changed_network(after, found):
+            return
     except UserError as error:
         console.note(f"the weather doesn't learn what this run found of the network: {error}")
         return
@@ -108,9 +112,15 @@ def changed_network(net: Network, found: list[Change]) -> list[str]:
 
     Returns a line for each cause and each recovery. Each communicator follows the network for
     itself, so what several found of the same thing holds once: as it was found last. Raises
-    UserError for another network.
+    UserError for another network, and for changes of one with more hosts than hierarchy.MOST_HOSTS.
     """
     kept = [change for change in found if change["adopted"] > 0 and change["outcome"] == "adopted"]
+    if kept and len(net.hosts) > hierarchy.MOST_HOSTS:
+        raise UserError(
+            f"the network has {len(net.hosts):,} hosts, and only one of up to "
+            f"{hierarchy.MOST_HOSTS:,} takes on what a run found of it: give "
+            "--network one of the run's own hosts"
+        )
     before = net.copy()
     lines: list[str] = []
     for _, own in groupby(kept, key=lambda change: change.get("communicator")):

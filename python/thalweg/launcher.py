@@ -271,7 +271,7 @@ def of_program(program: Sequence[str]) -> Launcher:
     """
     path = shutil.which(program[0])
     if not path:
-        raise UserError(f"program {program[0]}: no such program; give its path")
+        raise UserError(f"program {program[0]}: {_not_found(program[0])}")
     libmpi = library_of(program_output.printed(["ldd", path])) or _library_of_python(Path(path))
     if not libmpi:
         raise UserError(
@@ -279,6 +279,15 @@ def of_program(program: Sequence[str]) -> Launcher:
             "name its launcher with --launcher"
         )
     return find(_flavour(libmpi), libmpi)
+
+
+def _not_found(program: str) -> str:
+    """Says why a program isn't found, and what to do."""
+    if "/" not in program or not os.access(program, os.F_OK):
+        return "no such program; give its path"
+    if Path(program).is_dir():
+        return "is a folder; name a program in it"
+    return f"isn't executable; `chmod +x {shlex.quote(program)}` makes it so"
 
 
 def flavour_of(program: Sequence[str]) -> str | None:

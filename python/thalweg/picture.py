@@ -64,12 +64,12 @@ def _found(texts: list[list[str]], scores: Floats, score: float) -> str:
 def goodness(values: Floats, *, lower_is_better: bool) -> Floats:
     """Scales each value between the worst (0) and the best (1) of two hosts, logarithmically.
 
-    An unlimited rate counts as the best of the others.
+    An unlimited rate counts as the best of the others, and 0, which latencies may be, as 1e-12.
     """
     off_diagonal = ~np.eye(len(values), dtype=bool) & np.isfinite(values)
     if not off_diagonal.any():
         return np.ones_like(values)
-    logs = np.log(np.clip(values, 1e-12, values[off_diagonal].max()))
+    logs = np.log(np.clip(values, 1e-12, max(values[off_diagonal].max(), 1e-12)))
     low, high = logs[off_diagonal].min(), logs[off_diagonal].max()
     if high - low < 1e-9:
         return np.ones_like(logs)

@@ -150,6 +150,7 @@ def _by_host(placed: ComparedPlacement) -> "Table":
 
 def _costs(placed: ComparedPlacement) -> "Table":
     all_of_them = (placed.found, *placed.others.values())
+    has_sites = bool(placed.network.sites)
     has_plans = any(each.planned for each in all_of_them)
     table = console.table(
         "placement", "cost", "messages", "ports, trunks", "collectives",
@@ -162,12 +163,13 @@ def _costs(placed: ComparedPlacement) -> "Table":
                                                  cost.collectives)]  # fmt: skip
         if has_plans:
             times.append(units.time_to_text(each.planned.collectives) if each.planned else "-")
-        volumes = (traffic.inter_host, traffic.intra_host, traffic.inter_site)
+        volumes = (traffic.inter_host, traffic.intra_host)
         table.add_row(
             each.method,
             *times,
             units.time_to_text(traffic.comm_time),
             *(units.size_to_text(round(volume)) for volume in volumes),
+            units.size_to_text(round(traffic.inter_site)) if has_sites else "-",
             str(traffic.hosts),
         )
     return table
@@ -178,17 +180,19 @@ def _costs(placed: ComparedPlacement) -> "Table":
 
 def as_json(placed: ComparedPlacement) -> dict[str, Any]:
     """Returns the placement by names of hosts, and costs in seconds."""
+    has_sites = bool(placed.network.sites)
     return {
         "method": placed.found.method,
         "placement": placed.hosts,
         **({"cores": [core.number for core in placed.cores]} if placed.cores else {}),
         "costs": {
-            each.method: _cost_json(each) for each in (placed.found, *placed.others.values())
+            each.method: _cost_json(each, has_sites=has_sites)
+            for each in (placed.found, *placed.others.values())
         },
     }
 
 
-def _cost_json(each: Mapping) -> dict[str, float]:
+def _cost_json(each: Mapping, *, has_sites: bool) -> dict[str, float | None]:
     cost, traffic = each.cost, each.traffic
     return {
         "total": cost.total,
@@ -201,6 +205,6 @@ def _cost_json(each: Mapping) -> dict[str, float]:
         "busiest": traffic.busiest,
         "inter_host": traffic.inter_host,
         "intra_host": traffic.intra_host,
-        "inter_site": traffic.inter_site,
+        "inter_site": traffic.inter_site if has_sites else None,
         "hosts": traffic.hosts,
     }

@@ -62,11 +62,7 @@ def svg(plan: ExplainedPlan, tree: Hierarchy | None = None) -> str:
     bytes, or as a matrix if nearly every rank sends to every other. Native plans are only
     described. Raises UserError if there are too many ranks.
     """
-    if len(plan.placement) > MOST_RANKS:
-        raise UserError(
-            f"a drawing of {len(plan.placement)} ranks couldn't be read: plan for at most "
-            f"{MOST_RANKS}"
-        )
+    check_ranks(len(plan.placement))
     tree = tree or hierarchy.build(plan.problem.network, SMALL)
     names = [host.name for host in plan.problem.network.hosts]
     if plan.is_native:
@@ -91,6 +87,14 @@ def svg(plan: ExplainedPlan, tree: Hierarchy | None = None) -> str:
             "while nothing else is sent."
         )
     return drawing.headed([*heading(plan), legend], body)
+
+
+def check_ranks(ranks: int) -> None:
+    """Raises UserError if there are too many ranks for a drawing."""
+    if ranks > MOST_RANKS:
+        raise UserError(
+            f"a drawing of {ranks} ranks couldn't be read: plan for at most {MOST_RANKS}"
+        )
 
 
 def heading(plan: ExplainedPlan) -> list[str]:

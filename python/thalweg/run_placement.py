@@ -70,6 +70,8 @@ class PlacementChoice:
     before: Run | None
     """The latest run with the same arguments in the launcher's order, if it was recorded; None if
     that order stays."""
+    has_sites: bool
+    """Whether the network has sites, so that what goes between them is known."""
     restriction: str = ""
     """What the launcher's restriction to blocks costs, as a sentence without its full stop; empty
     if it costs too little to count."""
@@ -106,7 +108,7 @@ def choose(
     now, best = _usual_and_best(problem)
     objection = _objection(now.total, best.total, _earlier_seconds(known))
     before = None if objection else in_order(program, usual)
-    return PlacementChoice(source, known, now, best, objection, before)
+    return PlacementChoice(source, known, now, best, objection, before, bool(net.sites))
 
 
 def _takes_too_long(problem: MappingProblem, program: Sequence[str]) -> str:
@@ -345,7 +347,10 @@ def _rows(choice: PlacementChoice) -> Iterator[tuple[str, str, str]]:
         ("sent point to point between hosts", "inter_host"),
         ("sent point to point between sites", "inter_site"),
     ):
-        usual, best = (size_to_text(round(getattr(traffic, field))) for traffic in pair)
+        is_known = field != "inter_site" or choice.has_sites
+        usual, best = (
+            size_to_text(round(getattr(traffic, field))) if is_known else "-" for traffic in pair
+        )
         yield name, usual, best
     for name, times in (
         ("CommTime, point to point", [traffic.comm_time for traffic in pair]),
@@ -384,17 +389,17 @@ def as_json(choice: PlacementChoice) -> dict[str, Any]:
         "moved": choice.moved,
         "objection": choice.objection or None,
         "restriction": choice.restriction or None,
-        "launcher": _figures(choice.usual),
-        "best": _figures(choice.best),
+        "launcher": _figures(choice.usual, has_sites=choice.has_sites),
+        "best": _figures(choice.best, has_sites=choice.has_sites),
     }
 
 
-def _figures(placed: PredictedPlacement) -> dict[str, float]:
+def _figures(placed: PredictedPlacement, *, has_sites: bool) -> dict[str, float | None]:
     traffic = placed.traffic
     return {
         "cost": placed.total,
         "comm_time": traffic.comm_time,
         "intra_host": traffic.intra_host,
         "inter_host": traffic.inter_host,
-        "inter_site": traffic.inter_site,
+        "inter_site": traffic.inter_site if has_sites else None,
     }

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import thalweg
-from thalweg import __version__
+from thalweg import __version__, network
 from thalweg.cli import main
 from thalweg.commands import Commands
 
@@ -123,6 +123,22 @@ def test_what_goes_to_a_closed_stream_goes_nowhere(
     )  # fmt: skip
     assert done.returncode == status
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("options", "lines"), [([], 0), (["--json"], 1)])
+def test_a_command_whose_output_is_not_read_to_its_end_exits_with_141(
+    options: list[str], lines: int, tmp_path: Path
+) -> None:
+    file = tmp_path / "net.json"
+    network.write(network.even_network(200, 1e-3, 1e8), file)
+    words = [sys.executable, "-m", "thalweg", "show", str(file), *options]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout and process.stderr
+        for _ in range(lines):
+            assert process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
 
 
 def test_a_network_is_measured_into_a_file(

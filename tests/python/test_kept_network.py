@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from test_changes import CAUSE, CHANGE
 
-from thalweg import inputs, kept_network, knowledge, weather, weather_file
+from thalweg import hierarchy, inputs, kept_network, knowledge, weather, weather_file
 from thalweg import network as networks
 from thalweg.cli import main
 from thalweg.errors import UserError
@@ -180,6 +180,31 @@ def test_the_cause_of_one_trunk_is_not_that_of_another_between_the_same_hosts() 
                      "to": ["host2", "host3"]}  # fmt: skip
     kept_network.changed_network(net, [CHANGE | {"causes": [cause]}])
     assert [trunk.capacity for trunk in net.trunks] == [2e8 / 8, 2e8]
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_networks_with_too_many_hosts_take_on_no_changes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    net = networks.even_network(hierarchy.MOST_HOSTS + 1, 0.001, 1e8)
+    source, keep = tmp_path / "net.json", tmp_path / "kept.json"
+    networks.write(net, source)
+    found = {"changes": [CHANGE]}
+    kept_network.learn(source, found, ["host0", "host1"], 1e9)
+    why = "the network has 8,193 hosts, and only one of up to 8,192 takes on what a run found of it"
+    assert f"the weather doesn't learn what this run found of the network: {why}" in (
+        capsys.readouterr().err
+    )
+    said = kept_network.what_came_of_it(source, found, keep, planned=True)
+    assert said == f"{why}: give --network one of the run's own hosts; {keep} isn't written"
+    assert not keep.exists()
+
+    nothing = {"changes": [CHANGE | {"outcome": "taken back"}]}
+    kept_network.learn(source, nothing, ["host0", "host1"], 1e9)
+    assert capsys.readouterr().err == ""
+    said = kept_network.what_came_of_it(source, nothing, keep, planned=True)
+    assert "is the network as it was" in (said or "")
+    assert networks.read(keep) == net
 
 
 def test_a_network_that_was_measured_quickly_is_kept_as_such(tmp_path: Path) -> None:

@@ -253,6 +253,12 @@ def test_who_names_flux_is_told_how_programs_are_started(tmp_path: Path) -> None
 def test_programs_that_do_not_tell_their_library(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"program \./none: no such program"):
         launcher.of_program(["./none"])
+    with pytest.raises(UserError, match=f"program {tmp_path}: is a folder; name a program in it"):
+        launcher.of_program([str(tmp_path)])
+    file = fake(tmp_path, "not yet", "nothing")
+    file.chmod(0o644)
+    with pytest.raises(UserError, match=f"isn't executable; `chmod \\+x '{file}'` makes it so"):
+        launcher.of_program([str(file)])
     with pytest.raises(UserError, match="can't tell which MPI library it uses"):
         launcher.of_program([str(fake(tmp_path, "script", "nothing"))])
 

@@ -213,6 +213,25 @@ def test_place_prints_json_and_chooses_hosts(
     assert document["costs"]["interleave"]["total"] > 0
 
 
+def test_what_goes_between_sites_is_not_known_without_sites(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    matrix, net_file = files
+    words = ["place", matrix, "--network", net_file]
+
+    def in_text_and_json() -> tuple[str, object]:
+        assert main(words) == 0
+        (row,) = (x.split() for x in capsys.readouterr().out.splitlines() if x.startswith("block"))
+        assert main([*words, "--json"]) == 0
+        return row[-2], json.loads(capsys.readouterr().out)["costs"]["block"]["inter_site"]
+
+    assert in_text_and_json() == ("0B", 0)
+    without = net()
+    without.sites = []
+    network.write(without, Path(net_file))
+    assert in_text_and_json() == ("-", None)
+
+
 def test_slots_may_be_many_more_than_ranks(
     files: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,6 +1,7 @@
 """Networks and their files as Python sees them; the C++ tests cover the rest."""
 
 import gc
+import math
 import re
 from pathlib import Path
 
@@ -146,6 +147,19 @@ def test_a_part_of_a_network_changes_whatever_the_order_of_its_hosts(example: Ne
         example.change_part("door", "bandwidth", [0], [1])
     with pytest.raises(ValueError, match="there is no host number 3"):
         example.change_part("pair", "latency", [0], [3])
+    once, twice = example.copy(), example.copy()
+    once.change_part("sites", "bandwidth", [0, 1], [2], factor=4)
+    twice.change_part("sites", "bandwidth", [1, 0, 1, 0], [2, 2], factor=4)
+    assert twice == once
+    before = example.copy()
+    for factor in (0, -2, math.inf, math.nan):
+        with pytest.raises(ValueError, match=r"factor is .*: give a positive number"):
+            example.change_part("pair", "bandwidth", [0], [1], factor=factor)
+    with pytest.raises(ValueError):
+        example.change_part("pair", "latency", [0], [1], excess=math.nan)
+    with pytest.raises(ValueError, match="no trunk is called 'x'"):
+        example.change_part("trunk", "bandwidth", trunk.from_, trunk.to, factor=4, trunk="x")
+    assert example == before
 
 
 def test_a_network_keeps_its_shape() -> None:

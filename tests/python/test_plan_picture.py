@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thalweg
-from thalweg import network, operations, plan_picture, schedule
+from thalweg import network, operations, plan_picture, schedule, wisdom
+from thalweg.cli import main
 from thalweg.collective import Kind
 from thalweg.errors import UserError
 from thalweg.network import Network, Trunk
@@ -152,6 +153,18 @@ def test_too_many_ranks_are_refused() -> None:
     assert plan.collective.kind is Kind.bcast
     with pytest.raises(UserError, match="600 ranks couldn't be read"):
         plan_picture.svg(plan)
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_too_many_ranks_are_refused_before_they_are_planned_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(wisdom, "plan", None)
+    file = tmp_path / "net.json"
+    network.write(two_sites(), file)
+    words = ["plan", str(file), "bcast", "-n", "600", "-H", "host[0-7]:75"]
+    assert main([*words, "--draw", str(tmp_path / "it.svg")]) == 2
+    assert "600 ranks couldn't be read" in capsys.readouterr().err
 
 
 def test_each_of_several_trees_shows_its_own_part() -> None:

@@ -303,7 +303,9 @@ def test_native_is_told_in_every_table(net: str, capsys: pytest.CaptureFixture[s
     assert f"native: {units.time_to_text(native['time'])} ± {native['uncertainty']:.0%}" in text
     assert text.count(native["algorithm"]) >= 2  # in its line, and among the candidates
 
-    rows = shown(["plan", net, "--effort", "estimate", "--mpi", "openmpi"], capsys)["entries"]
+    document = shown(["plan", net, "--effort", "estimate", "--mpi", "openmpi"], capsys)
+    assert document["reason"] is None
+    rows = document["entries"]
     assert {row["collective"] for row in rows} == {kind.name for kind in Kind}
     for row in rows:
         assert row["native"]["algorithm"].startswith("openmpi-4.1: ")
@@ -314,6 +316,26 @@ def test_native_is_told_in_every_table(net: str, capsys: pytest.CaptureFixture[s
                 assert times["predicted"] == times["native"]
     assert main(["plan", net, "--effort", "estimate", "--mpi", "openmpi"]) == 0
     assert "openmpi-4.1: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        (["-n", "1"], "a single rank has nothing to send"),
+        (["-H", "host2:4"], "all ranks are on host2"),
+    ],
+)
+def test_it_is_said_that_there_is_nothing_to_plan(
+    net: str, where: list[str], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "plan.bin"
+    asked, why = ["plan", net, *where], f"{why}: nothing to plan, all collectives are native"
+    assert main([*asked, "-o", str(file)]) == 0
+    assert capsys.readouterr().out.splitlines() == [why, f"written to {file}"]
+    assert file.exists()
+    document = shown(asked, capsys)
+    assert (document["entries"], document["reason"]) == ([], why)
+    assert len(document["placement"]) == int(where[1][-1])
 
 
 @pytest.mark.parametrize(

@@ -151,6 +151,16 @@ def test_ranks_that_talk_come_to_one_site_and_rank_0_stays(net: Network, partner
     assert "sent point to point between sites" in text and "400MB" in text
 
 
+def test_what_goes_between_sites_is_not_known_without_sites(net: Network, partners: Path) -> None:
+    net.sites = []
+    choice = run_placement.choose(net, HOSTS, USUAL, APP, partners)
+    assert choice and not choice.objection
+    (row,) = (line for line in run_placement.lines(choice) if "between sites" in line)
+    assert row.split()[-2:] == ["-", "-"]
+    shown = run_placement.as_json(choice)
+    assert shown["launcher"]["inter_site"] is shown["best"]["inter_site"] is None
+
+
 def test_hosts_are_chosen_where_there_are_more_slots_than_ranks(
     net: Network, partners: Path
 ) -> None:

@@ -59,6 +59,19 @@ def test_goodness_is_logarithmic() -> None:
     assert [scores[0, 1], scores[0, 2], scores[1, 0]] == pytest.approx([1, 0.5, 0])
 
 
+@pytest.mark.filterwarnings("error")
+def test_latencies_may_be_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    values = np.zeros((3, 3))
+    assert (picture.goodness(values, lower_is_better=True) == 1).all()
+    values[0, 1] = 1e-3
+    scores = picture.goodness(values, lower_is_better=True)
+    assert [scores[0, 1], scores[1, 0]] == [0, 1]
+    file = tmp_path / "net.json"
+    network.write(network.even_network(3, 0.0, 1e8), file)
+    assert main(["show", str(file)]) == 0
+    assert "host0" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("names", "text"),
     [

@@ -12,6 +12,7 @@ from thalweg import (
     console,
     operations,
     picture,
+    plan_picture,
     planner,
     plans,
     schedule,
@@ -175,6 +176,11 @@ class Outputs:
         for path in self.written():
             check_output(Path(path), path, inputs=inputs)
 
+    def check_ranks(self, ranks: int) -> None:
+        """Raises UserError, before the planning, if a plan for so many ranks can't be drawn."""
+        if self.drawing:
+            plan_picture.check_ranks(ranks)
+
     def write(self, plan: Plan) -> list[str]:
         """Writes the files; returns their paths. Raises UserError."""
         if self.drawing:
@@ -207,6 +213,7 @@ def run_one(
     """`tree` is a tree file, whose tree is used instead of the best plan, and `algorithm` the only
     one to choose from."""
     setting = arguments.setting()
+    outputs.check_ranks(len(setting.placement))
     by_hand = trees.read(tree, setting.network, setting.placement) if tree else None
     operation.collective(len(setting.placement))  # raises before the work begins
     with console.progress(f"planning {operation.kind.name}"):
@@ -235,6 +242,7 @@ def run_schedules(
 ) -> int:
     """Verifies and predicts schedules made elsewhere, and writes them to a plan file."""
     setting = arguments.setting()
+    outputs.check_ranks(len(setting.placement))
     found = [_given(setting, file, collective) for file in files]
     if len(found) > 1 and (outputs.drawing or outputs.schedule or outputs.tree):
         raise UserError("--draw, --export and --write-tree are for one plan: give --schedule once")
@@ -308,22 +316,33 @@ def run_table(
         table = by_hand.put(setting, table)
     if output:
         plans.write_table(output, setting.network, setting.library, table)
+    reason = "" if by_hand else _nothing_to_plan(setting)
+    entries = [] if reason else table.entries
     if json:
         console.show_json(
             {"file": str(output) if output else None, "library": setting.library}
             | {"placement": [setting.host(rank) for rank in range(count)]}
-            | {"entries": [_entry_json(entry) for entry in table.entries]}
+            | {"entries": [_entry_json(entry) for entry in entries], "reason": reason or None}
         )
         return 0
-    console.show(_draw(table))
-    others = len({entry.root for entry in table.entries}) - 1
+    console.show(reason or _draw(table))
+    others = len({entry.root for entry in entries}) - 1
     if others > 0:
         console.show(console.styled(f"and {others} more roots", "dim"))
-    for line in remarks(setting.library, (entry.native_algorithm for entry in table.entries)):
+    for line in remarks(setting.library, [entry.native_algorithm for entry in entries]):
         console.show(line)
     if output:
         console.show(f"written to {output}")
     return 0
+
+
+def _nothing_to_plan(setting: Setting) -> str:
+    """Says why all collectives are native: a single rank, or all ranks on one host. Else empty."""
+    if len(set(setting.placement)) > 1:
+        return ""
+    single = len(setting.placement) == 1
+    why = "a single rank has nothing to send" if single else f"all ranks are on {setting.host(0)}"
+    return f"{why}: nothing to plan, all collectives are native"
 
 
 def _draw(table: Table) -> Drawing:
