@@ -2,27 +2,35 @@
 
 After Carreño, Diener, Cruz, Navaux: Automatic Communication Optimization of Parallel Applications
 in Public Clouds, Figures 1 to 4 and 6 to 12. Costs (src/mapping/cost.hpp) of drawn patterns on
-drawn clouds, not times of its benchmarks; of two programs there are recorded matrices, too.
+drawn clouds, not times of its benchmarks; of three programs there are recorded matrices, too.
 """
 
 from __future__ import annotations
 
+import random
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import permutations
 from pathlib import Path
 
-from bench import recording, report
+from bench import recording, report, smpi_model, smpi_programs, smpi_run
 from bench.builds import Build
-from bench.cloudmap_cases import case_of, days, over_two_days, recorded, settings_of_paper
+from bench.cloudmap_cases import (
+    by_smpi,
+    case_of,
+    days,
+    over_two_days,
+    recorded,
+    settings_of_paper,
+)
 from bench.cloudmap_page import contents
 from bench.page import Page, Record
 from bench.placement_cases import patterns
 from bench.placement_programs import Kernel
 from bench.report import Subject
 from bench.settings import Settings
-from thalweg import mapping
+from thalweg import mapping, matrices
 from thalweg.collective import Kind
 from thalweg.errors import UserError
 from thalweg.matrices import Program
@@ -32,7 +40,7 @@ subject = Subject(
     "CloudMap's figures, as costs of placements",
     (
         "src/mapping", "bench/cloudmap.py", "bench/cloudmap_cases.py", "bench/drift.py",
-        "bench/placement_cases.py", *recording.sources,
+        "bench/nas.py", "bench/placement_cases.py", *recording.sources,
     ),
     ("figure", "pattern"),
     made="Simulated",
@@ -54,12 +62,14 @@ def run(settings: Settings) -> None:
             report.console.print(f"Figure {each.figure}")
     if not page.has({"figure": days}):
         page.add({"figure": days}, {}, map(asdict, over_two_days()))
+    ranks = settings_of_paper[0].ranks
     if not page.has({"figure": recorded}):
         if made_for := recording.build_among(settings.builds):
-            ranks = settings_of_paper[0].ranks
             page.add({"figure": recorded}, {"ranks": ranks}, sent_by_programs(made_for, ranks))
         else:
             report.console.print(f"[yellow]nothing is recorded: {recording.native} isn't here")
+    if not page.has({"figure": by_smpi}):
+        page.add({"figure": by_smpi}, {"ranks": ranks}, sent_under_smpi(ranks))
     page.finish()
 
 
@@ -68,9 +78,28 @@ def sent_by_programs(made_for: Build, ranks: int) -> Iterator[Record]:
     with tempfile.TemporaryDirectory() as folder:
         records = recording.Records(made_for, Path(folder) / "record")
         for kernel in programs:
-            for sender, receiver, nbytes in pairs_of(records.of(kernel, ranks)):
-                name = f"{kernel.name} {kernel.size}"
-                yield {"pattern": name, "sender": sender, "receiver": receiver, "bytes": nbytes}
+            yield from sent_by(f"{kernel.name} {kernel.size}", records.of(kernel, ranks))
+
+
+def sent_under_smpi(ranks: int) -> Iterator[Record]:
+    """The same of IS of the NAS benchmarks, which SMPI runs with the runtime inside."""
+    program = next(each for each in smpi_programs.programs if not each.example)
+    native, hosts = smpi_run.selectors[0], settings_of_paper[0].hosts
+    with tempfile.TemporaryDirectory() as name:
+        folder, record = Path(name), Path(name) / "record"
+        built = smpi_programs.build(program, folder)
+        # What is sent depends neither on the network nor on the placement.
+        net = smpi_run.cloud(random.Random(1), hosts)
+        inputs = smpi_run.Inputs(net, [rank * hosts // ranks for rank in range(ranks)], folder)
+        chosen = [*smpi_model.options(1.0), *inputs.native(program, native)]
+        told = {**inputs.environment(program, native), "THALWEG_RECORD": str(record)}
+        smpi_run.simulate(inputs.command(program, built[True], chosen), told, folder)
+        yield from sent_by(program.name, matrices.read(record))
+
+
+def sent_by(name: str, sent: Program) -> Iterator[Record]:
+    for sender, receiver, nbytes in pairs_of(sent):
+        yield {"pattern": name, "sender": sender, "receiver": receiver, "bytes": nbytes}
 
 
 def pairs_of(sent: Program) -> Iterator[tuple[int, int, float]]:

@@ -22,8 +22,8 @@ and rates, or numbers of messages and latencies. The method "scotch" gets all of
 larger = (162 / 102) ** 2
 """By how much faces grow from input B to input C, whose grids have 102 and 162 points a side."""
 usual_rate = 2000 * megabit  # of the hosts of `uneven`
-days, recorded = "12", "4"
-"""Figures whose parts don't have costs in one setting."""
+days, recorded, by_smpi = "12", "4", "4, SMPI"
+"""Figures whose parts don't have costs in one setting; the last one's programs run under SMPI."""
 
 
 @dataclass(frozen=True)

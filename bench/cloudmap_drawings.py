@@ -169,11 +169,13 @@ def recorded_drawn(samples: Sequence[Record], ranks: int) -> Figure:
         "cloudmap-recorded",
         drawing,
         [
-            "Kernels of examples/patterns.cpp, with their sizes, that communicate as the NAS "
-            "benchmarks FT and BT, which Figure 4 of the paper has. Bytes, where the paper has "
-            "numbers of messages. An alltoall counts as a block from each rank to each other, so "
-            "that a program with nothing else has no heterogeneity by construction; the paper "
-            "discards collectives (IV-B). Other collectives don't count here either. "
+            "ft and bt are kernels of examples/patterns.cpp, with their sizes, that communicate as "
+            "the NAS benchmarks FT and BT, which Figure 4 of the paper has; IS (NAS) is the "
+            "benchmark itself, of class A, run by SMPI. Bytes, where the paper has numbers of "
+            "messages. An alltoall counts as a block from each rank to each other, an alltoallv, "
+            "by which IS sends its keys, as blocks of their mean size, so that a program with "
+            "little else has no heterogeneity by construction; the paper discards collectives "
+            "(IV-B). Other collectives don't count here either. "
             f"{heterogeneity(matrices)}",
         ],
     )

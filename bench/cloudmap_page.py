@@ -15,6 +15,7 @@ from bench.cloudmap_cases import (
     Case,
     Instances,
     baseline,
+    by_smpi,
     days,
     larger,
     methods,
@@ -49,7 +50,7 @@ def contents(parts: Sequence[Part]) -> list[Content]:
     by_figure = {
         part.labels["figure"]: [Case(**each) for each in part.samples]
         for part in parts
-        if part.labels["figure"] != recorded
+        if part.labels["figure"] not in (recorded, by_smpi)
     }
     found: list[Content] = []
     instances = [each for each in settings_of_paper if each.figure in by_figure]
@@ -58,8 +59,9 @@ def contents(parts: Sequence[Part]) -> list[Content]:
         found += [drawn(four, by_figure) for four in (instances[:4], instances[4:]) if four]
         found += [by_pattern(instances, by_figure, method) for method in placers]
         found += drawings()
-    ran = [part for part in parts if part.labels["figure"] == recorded]
-    found += [cloudmap_drawings.recorded_drawn(part.samples, part.facts["ranks"]) for part in ran]
+    if ran := [part for part in parts if part.labels["figure"] in (recorded, by_smpi)]:
+        samples = [each for part in ran for each in part.samples]
+        found.append(cloudmap_drawings.recorded_drawn(samples, ran[0].facts["ranks"]))
     if days in by_figure:
         found += [over_time(by_figure[days]), figure(by_figure[days])]
     return found

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-
-from bench.plot import Line, LinePanel
+from bench.plot import Line, LinePanel, quarters
 
 colours = {"MPICH2 1.4": "#e6550d", "CMPI": "#1764ab", "Thalweg": "#31a354"}
 dashes = {"block": "", "round robin": "6 3", "random": "2 3"}
@@ -39,24 +37,25 @@ def over_mpich(
 
 def distribution(algorithm: str, placement: str, times: Sequence[float]) -> Line:
     """Draws the distribution of times in seconds."""
-    points = [(1000 * time, 100 * (at + 1) / len(times)) for at, time in enumerate(sorted(times))]
+    points = [(time, 100 * (at + 1) / len(times)) for at, time in enumerate(sorted(times))]
     return Line(f"{algorithm}, {placement}", points, colours[algorithm], dashes[placement])
 
 
 def pairs(
-    title: str, unit: float, shares: Sequence[float], found: Sequence[tuple[str, Sequence[float]]]
+    title: str,
+    shown: Callable[[float], str],
+    shares: Sequence[float],
+    found: Sequence[tuple[str, Sequence[float]]],
 ) -> LinePanel:
     """Draws the distribution over the pairs of hosts for each network, from its values at these
-    percentiles; `unit` is what a value is multiplied by."""
+    percentiles; `shown` says a value with its unit."""
     lines = [
-        Line(network, [(unit * value, at) for value, at in zip(each, shares, strict=True)], colour)
+        Line(network, list(zip(each, shares, strict=True)), colour)
         for (network, each), colour in zip(found, itertools.cycle(shades), strict=False)
     ]
-    return panel(title, lines, "pairs (%)", title)
+    return LinePanel(title, title, "pairs (%)", quarters(lines, shown), lines)
 
 
-def panel(title: str, lines: Sequence[Line], y_label: str, x_label: str = "time (ms)") -> LinePanel:
-    """Returns a panel with ticks at the quarters of its logarithmic axis."""
-    every = [x for line in lines for x, _ in line.points]
-    ticks = np.geomspace(min(every), max(every), 5)
-    return LinePanel(title, x_label, y_label, [(float(x), f"{x:.3g}") for x in ticks], lines)
+def of_times(title: str, lines: Sequence[Line], y_label: str) -> LinePanel:
+    """Returns a panel of times in seconds, with ticks at the quarters of its logarithmic axis."""
+    return LinePanel(title, "time", y_label, quarters(lines), lines)

@@ -178,7 +178,7 @@ def verdict(placement: str, group: Sequence[Times]) -> str:
     by_kind = grouped(group, lambda each: (each.collective,))
     lost = {kind: value for (kind,), own in by_kind.items() if (value := gain(own) or 0.0) < 0}
     text = f"Ranks placed {named[placement]}: over all points and collectives CMPI takes "
-    text += f"{percent(abs(whole))} {'more' if whole < 0 else 'less'} time than MPICH2"
+    text += f"{more_or_less(whole)} than MPICH2"
     if not lost:
         return text + "; no collective loses on average."
     each = ", ".join(f"{kind} ({percent(-value)} more)" for kind, value in lost.items())
@@ -204,9 +204,39 @@ def together(found: Sequence[Times]) -> Table:
     )  # fmt: skip
     for key, group in grouped(found, lambda each: (each.sweep, each.varied)).items():
         table.add(*key, *placed(group), *placed(group, "ours"))
-    if said := by_size(found):
-        table.notes.append(said)
+    table.notes += [said for said in (one_per_host(found), by_size(found)) if said]
     return table
+
+
+def one_per_host(found: Iterable[Times]) -> str:
+    """Says what CMPI gains where nobody can know which ranks share a host; "" if it isn't there."""
+    points = grouped(found, lambda each: (each.sweep, each.varied))
+    alone = points.get(("ranks per host", "1"), [])
+    if not alone:
+        return ""
+    cells = grouped(alone, lambda each: (each.placement, each.collective)).values()
+    lost = sum((gain(own) or 0.0) < 0 for own in cells)
+    said = (
+        "With one rank per host, where nothing is gained by knowing which ranks share a host, CMPI "
+        f"takes {in_placements(alone)} over all collectives, and loses in {lost} of {len(cells)} "
+        "cells of a collective and a placement."
+    )
+    if few := points.get(("hosts", "128"), []):
+        said += f" With 200 ranks on 128 hosts it takes {in_placements(few)}."
+    return said
+
+
+def in_placements(group: Sequence[Times]) -> str:
+    """Says CMPI's time beside MPICH2's in each placement, over all collectives."""
+    said = [
+        f"{more_or_less(gain(own) or 0.0)} {named[placement]}"
+        for (placement,), own in grouped(group, lambda each: (each.placement,)).items()
+    ]
+    return f"{', '.join(said)} than MPICH2"
+
+
+def more_or_less(value: float) -> str:
+    return f"{percent(abs(value))} {'more' if value < 0 else 'less'} time"
 
 
 def by_size(found: Iterable[Times]) -> str:

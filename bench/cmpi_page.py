@@ -14,6 +14,7 @@ from bench.cmpi_gains import Times, grouped, named
 from bench.page import Part, Record
 from bench.plot import Line, line_chart
 from bench.report import Content, Figure, Table, judged, seconds
+from thalweg import units
 
 clusters = "virtual clusters"
 processes = "processes"
@@ -105,7 +106,7 @@ def virtual_clusters(found: Sequence[Times]) -> list[Content]:
                 last = faster if name == "CMPI" else ""
                 table.add(kind, placement, len(values), name, *row, last)
                 lines.append(cmpi_figures.distribution(name, placement, values))
-        panels.append(cmpi_figures.panel(kind, lines, "clusters (%)"))
+        panels.append(cmpi_figures.of_times(kind, lines, "clusters (%)"))
     table.notes.append(over_networks(found))
     return [
         table,
@@ -160,9 +161,9 @@ def single_processes(found: Sequence[Spread]) -> list[Content]:
         for name, of in (("MPICH2 1.4", [s.mpich for s in own]), ("CMPI", [s.cmpi for s in own])):
             row = [statistics.median(each[str(p)] for each in of) for p in percentiles]
             table.add(placement, name, *map(seconds, row))
-            points = [(1000 * time, share) for time, share in zip(row, percentiles, strict=True)]
+            points = list(zip(row, percentiles, strict=True))
             lines.append(Line(name, points, colours[name]))
-        panels.append(cmpi_figures.panel(named[placement], lines, "ranks (%)"))
+        panels.append(cmpi_figures.of_times(named[placement], lines, "ranks (%)"))
     table.notes.append(over_ranks(found))
     drawing = Figure("Times of single ranks in a scatter", "cmpi-ranks-scatter", line_chart(panels))
     return [table, drawing]
@@ -222,8 +223,8 @@ def shapes(found: Sequence[Cloud]) -> list[Content]:
     latencies = [(each.network, each.latencies) for each in linear]
     rates = [(each.network, each.rates) for each in linear]
     panels = [
-        cmpi_figures.pairs("latency (ms)", 1e3, shares, latencies),
-        cmpi_figures.pairs("bandwidth (MB/s)", 1e-6, shares, rates),
+        cmpi_figures.pairs("latency", seconds, shares, latencies),
+        cmpi_figures.pairs("bandwidth", units.rate_to_text, shares, rates),
     ]
     return [table, Figure("Distribution of the pairs", "cmpi-pairs", line_chart(panels))]
 

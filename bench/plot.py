@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+import numpy as np
+
+from bench.report import seconds
 from thalweg.drawing import svg, text
 
 width, height = 380, 250  # of a panel's plot, without axes
@@ -80,6 +83,15 @@ def ticks(most: float) -> list[float]:
     step = 10.0 ** math.floor(math.log10(most / 5))
     step *= next(factor for factor in (1, 2, 2.5, 5, 10) if factor * step * 5 >= most)
     return [n * step for n in range(math.ceil(most / step - 1e-9) + 1)]
+
+
+def quarters(
+    lines: Sequence[Line], shown: Callable[[float], str] = seconds
+) -> list[tuple[float, str]]:
+    """Ticks at the ends and the quarters of the logarithmic axis of these lines; `shown` says what
+    x is, with its unit."""
+    every = [x for line in lines for x, _ in line.points]
+    return [(x, shown(x)) for x in np.geomspace(min(every), max(every), 5).tolist()]
 
 
 def _chart(panels: int, drawn: Sequence[Sequence[str]], marks: Sequence[tuple[str, str]]) -> str:

@@ -18,7 +18,7 @@ from bench import cmpi, networks
 from bench.cmpi_collectives import Cmpi, algorithms
 from bench.cmpi_gains import named
 from bench.page import Record
-from bench.plot import Line, LinePanel, line_chart
+from bench.plot import Line, LinePanel, line_chart, quarters
 from bench.report import Content, Figure, Table, percent, seconds
 from thalweg import planner, simulator, trees, units
 from thalweg.algorithms import Parameters, Problem, Skeleton, find
@@ -41,6 +41,8 @@ widest = 0.999  # of the trees are in the drawing
 colours = {"binomial": "#3182bd", "recursive": "#9ecae1"}
 marks = {"CMPI": "#e6550d", "MPICH2 1.4": "#444", "Thalweg": "#31a354"}
 cut = "segmented"
+dashes = {False: "", True: "4 3"}
+"""A line's dashes, by whether trees cut the vector."""
 close = 0.1  # above the best tree
 
 
@@ -331,9 +333,11 @@ def figure(found: Sequence[Carlo]) -> Figure:
     panels = [panel(kind, [c for c in found if c.collective == kind]) for kind in of_kind(found)]
     drawing = Figure("Density of the trees' times", "trees-density", line_chart(panels))
     drawing.notes.append(
-        f"Figure 9 of the paper: the share of the trees in each of {shown} bins of equal ratios "
-        "of time, dashed those with segments; the upright lines are CMPI's collective, MPICH2's "
-        "choice and Thalweg's plan, of ranks placed at random."
+        "Figure 9 of the paper, of ranks placed at random: the share of the trees in each of "
+        f"{shown} bins of equal ratios of time, the same bins for all curves of a collective. "
+        "Curves of trees with segments are dashed. The upright lines are CMPI's collective as "
+        "printed, dashed CMPI's binomial trees with segments, which dashed curves are to be held "
+        "against, and MPICH2's choice and Thalweg's plan, which have the same time beside either."
     )
     return drawing
 
@@ -343,16 +347,50 @@ def of_kind(found: Sequence[Carlo]) -> list[str]:
 
 
 def panel(title: str, found: Sequence[Carlo]) -> LinePanel:
-    lines = []
-    for each in found:
-        points = [(1000 * time, 100 * part) for time, part in each.density]
-        lines.append(
-            Line(each.trees, points, colours[each.generator], "4 3" if each.segmented else "")
+    edges = [bin_edges(each.density) for each in found]
+    bounds = np.geomspace(min(e[0] for e in edges), max(e[-1] for e in edges), shown + 1)
+    lines = [
+        Line(
+            f"{each.generator}, {pieces(each)}",
+            in_bins(each.density, bounds),
+            colours[each.generator],
+            dashes[each.segmented],
         )
+        for each in found
+    ]
     top = max(y for line in lines for _, y in line.points)
-    whole = next(each for each in found if not each.segmented)
-    for name, time in (("CMPI", whole.cmpi), ("MPICH2 1.4", whole.mpich), ("Thalweg", whole.ours)):
-        lines.append(Line(name, [(1000 * time, 0), (1000 * time, top)], marks[name]))
-    every = [x for line in lines for x, _ in line.points]
-    ticks = [(float(x), f"{x:.3g}") for x in np.geomspace(min(every), max(every), 5)]
-    return LinePanel(title, "time (ms)", "trees (%)", ticks, lines)
+    uprights = [
+        (f"CMPI, {pieces(each)}", each.cmpi, marks["CMPI"], dashes[each.segmented])
+        for each in {each.segmented: each for each in found}.values()
+    ]
+    uprights += [
+        ("MPICH2 1.4", found[0].mpich, marks["MPICH2 1.4"], ""),
+        ("Thalweg", found[0].ours, marks["Thalweg"], ""),
+    ]
+    lines += [
+        Line(name, [(time, 0), (time, top)], colour, dashed)
+        for name, time, colour, dashed in uprights
+    ]
+    return LinePanel(title, "time", "share of the trees per bin (%)", quarters(lines), lines)
+
+
+def pieces(of: Carlo) -> str:
+    return cut if of.segmented else "one piece"
+
+
+def bin_edges(density: Sequence[Sequence[float]]) -> np.ndarray:
+    """Returns the edges of bins of equal ratios from their middles."""
+    middles = np.array([time for time, _ in density])
+    half = np.sqrt(middles[1] / middles[0])
+    return np.append(middles / half, middles[-1] * half)
+
+
+def in_bins(density: Sequence[Sequence[float]], bounds: np.ndarray) -> list[tuple[float, float]]:
+    """Returns the middles of other bins, from the first to the last that has trees, and the share
+    of the trees in each, in percent; trees of a bin are even."""
+    up_to = np.append(0, np.cumsum([share for _, share in density]))
+    shares = 100 * np.diff(np.interp(bounds, bin_edges(density), up_to))
+    middles = np.sqrt(bounds[:-1] * bounds[1:])
+    there = np.flatnonzero(shares)
+    drawn = slice(there[0], there[-1] + 1)
+    return list(zip(middles[drawn].tolist(), shares[drawn].tolist(), strict=True))

@@ -25,7 +25,7 @@ from bench import families, networks, report, smpi_model, sources
 from bench.page import Page, Part
 from bench.report import Subject, console, seconds, times
 from bench.settings import Settings
-from bench.smpi_programs import Program, build, most_of_class_s, most_with_long, programs
+from bench.smpi_programs import Program, build, most_with_long, programs, smallest
 from bench.smpi_run import (
     Inputs,
     cloud,
@@ -171,8 +171,9 @@ def contents(parts: Sequence[Part]) -> list[report.Table]:
             f"Messages up to MPICH's eager limit, {eager_limit} bytes, don't wait for their "
             "receives.",
             "IS is a program of others: the NAS Parallel Benchmarks' in C, as Debian's source of "
-            f"SimGrid has it, up to {most_of_class_s} ranks of class S, else A. CG has 1,024 "
-            f"unknowns; N-body's broadcasts have 1 MB, above {most_with_long} ranks 131 KB.",
+            "SimGrid has it, of class A with 8,388,608 keys, and up to 64 ranks of class S, its "
+            "smallest one, with 65,536 keys. CG has 1,024 unknowns; N-body's broadcasts have 1 MB, "
+            f"above {most_with_long} ranks 131 KB.",
             f"Each program is simulated up to so many ranks: {reached}; IS refuses more than "
             "1,024.",
         ],
@@ -195,7 +196,7 @@ def contents(parts: Sequence[Part]) -> list[report.Table]:
         f"{sum(each > most_memory for each in used)} of the {len(used)} simulations that came to "
         f"their end need more than {most_memory / 1e9:g} GB."
     )
-    ratios: list[float] = []
+    ratios: list[tuple[str, float]] = []
     for part in sorted(parts, key=lambda part: (part.labels["ranks"], part.labels["network"])):
         place = [part.labels["network"], str(part.labels["ranks"])]
         runs = [Run(**sample) for sample in part.samples]
@@ -204,7 +205,7 @@ def contents(parts: Sequence[Part]) -> list[report.Table]:
             found = [of[variant].simulated if variant in of else None for variant in variants]
             rivals = [each for each in found[:-1] if each is not None]
             ratio = min(rivals) / found[-1] if found[-1] and rivals else None
-            ratios += [ratio] if ratio else []
+            ratios += [(program, ratio)] if ratio else []
             gain = times(ratio) if ratio else "-"
             table.add(*place, program, *(shown(of.get(variant)) for variant in variants), gain)
         for each in runs:
@@ -216,7 +217,12 @@ def contents(parts: Sequence[Part]) -> list[report.Table]:
         table.notes.append(
             'A program is "too long" whose simulation was ended, and then has no gain.'
         )
-    slower = sum(ratio < even for ratio in ratios)
+    slower = sum(ratio < even for _, ratio in ratios)
+    if without := [each for name, each in ratios if name != smallest]:
+        table.notes.append(
+            f"Without IS of class S, Thalweg is at most {times(max(without))} as fast as the best "
+            "rival."
+        )
     table.notes.append(
         f"Thalweg is slower than a rival in {slower} of {len(ratios)} rows (more than 1 %)."
     )

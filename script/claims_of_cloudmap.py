@@ -89,7 +89,7 @@ CLOUDMAP: Claims = {
         kinds("cloudmap", "pattern", "table=Thalweg by pattern"),
         *(note("cloudmap", f"{each} #") for each in UNEVEN),
         note("cloudmap", "bt 32 #"),
-        note("cloudmap", "ft 64 #"),
+        all_of(note("cloudmap", "ft 64 #"), note("cloudmap", "IS (NAS) #")),
     ],
     "Figure 6": [
         given("64", "8"),

@@ -67,6 +67,19 @@ def by_ranks(placement: str) -> Source:
     return column(SWEEPS[0], placement, SWEEPS[1], "sweep=ranks")
 
 
+def alone(placement: str, collective: str) -> Source:
+    """What CMPI loses with one rank per host."""
+    labels = ("ranks per host=1", f"collective={collective}")
+    return negative(cell("cmpi", placement, "table=By ranks per host", *labels))
+
+
+def over(sweep: str, placement: str, *ends: str) -> list[Source]:
+    """What CMPI saves most ("less"), loses most ("more") or saves least ("least") in a sweep."""
+    values = column(SWEEPS[0], placement, SWEEPS[1], f"sweep={sweep}")
+    found = {"less": most(values), "more": negative(least(values)), "least": least(values)}
+    return [found[each] for each in ends]
+
+
 def by_smpi(name: str) -> Source:
     """What CMPI saves at each number of ranks by either simulator."""
     return column("cmpi-smpi", name, "table=Improvement over MPICH2 1.4, all collectives")
@@ -159,6 +172,11 @@ CMPI: Claims = {
         given("1", "10", "100", "1", "100"),
         *by_size("CMPI, round robin"),
         *by_size("CMPI, random"),
+        note("cmpi", "CMPI takes # more time in blocks, # more time in turn, # more time at"),
+        given("1"),
+        note("cmpi", "and loses in # of # cells of a collective and a placement"),
+        note("cmpi", "With # ranks on # hosts it takes"),
+        note("cmpi", "hosts it takes # more time in blocks, # less time in turn, # less time at"),
     ],
     "Figure 7": [
         *(single("50 %", each, "CMPI") for each in ("random", "block")),
@@ -175,6 +193,8 @@ CMPI: Claims = {
         *(faster_in(each, "random") for each in ("bcast", "scatter")),
         *(faster_in(each, "round robin") for each in ("bcast", "scatter")),
         *(faster_in(each, "block") for each in ("bcast", "scatter")),
+        given("200", "64", "3"),
+        *(alone(each, kind) for kind in ("bcast", "scatter") for each in PLACEMENTS),
     ],
     "Figure 9": [
         given("2"),
@@ -247,6 +267,14 @@ CMPI: Claims = {
         all_of(*map(best_k, PLACEMENTS)),
         given("4"),
         most(*(spread("T_span", each) for each in PLACEMENTS)),
+        given("200"),
+        *(of(column(SWEEPS[0], "at", SWEEPS[1], "sweep=hosts")) for of in (least, most)),
+        *over("hosts", "CMPI, block", "less", "more"),
+        *over("hosts", "CMPI, round robin", "less", "more"),
+        *over("hosts", "CMPI, random", "least", "less"),
+        *(of(column(SWEEPS[0], "at", SWEEPS[1], "sweep=ranks per host")) for of in (least, most)),
+        given("64"),
+        *(end for each in PLACEMENTS for end in over("ranks per host", each, "less", "more")),
         given("100"),
         *(
             of(by_smpi(f"{placement}, {by}"))

@@ -155,6 +155,19 @@ def test_losses_are_named() -> None:
     )
 
 
+def test_what_is_gained_with_one_rank_per_host_is_said() -> None:
+    found = [
+        dataclasses.replace(times(placement, "bcast", cmpi, sweep="ranks per host"), varied="1")
+        for placement, cmpi in (("block", 1.5), ("random", 0.75))
+    ]
+    few = dataclasses.replace(times("block", "bcast", 0.9, sweep="hosts"), varied="128")
+    said = cmpi_gains.one_per_host([*found, few])
+    assert "takes 50 % more time in blocks, 25 % less time at random than MPICH2" in said
+    assert "loses in 1 of 2 cells" in said
+    assert said.endswith("128 hosts it takes 10 % less time in blocks than MPICH2.")
+    assert cmpi_gains.one_per_host([few]) == ""
+
+
 def test_gains_are_held_against_the_papers_course_over_sizes() -> None:
     def said(**slower: list[float]) -> str:
         found = [

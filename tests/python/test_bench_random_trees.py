@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import asdict
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -105,6 +106,23 @@ def test_the_page_says_whether_cmpi_is_close_to_the_best() -> None:
     assert "5 % above the best one's, so that it is close" in close
     assert "100 % above the best one's, so that it is not close" in far
     assert figure.svg.count("<svg") == 1
+
+
+def test_curves_of_a_panel_have_the_same_bins() -> None:
+    whole = carlo()
+    cut = carlo(segmented=True, cmpi=0.04, density=[[0.05, 0.5], [0.06, 0.5]])
+    panel = random_trees.panel("bcast", [whole, cut])
+    curves = {line.label: line for line in panel.lines}
+    one, other = (curves[f"binomial, {name}"].points for name in ("one piece", "segmented"))
+    ratios = {round(b[0] / a[0], 6) for points in (one, other) for a, b in pairwise(points)}
+    assert len(ratios) == 1
+    for points in (one, other):
+        assert sum(share for _, share in points) == pytest.approx(100)
+    assert curves["CMPI, segmented"].dashes == curves["binomial, segmented"].dashes != ""
+    assert [curves[f"CMPI, {name}"].points[0][0] for name in ("one piece", "segmented")] == [
+        0.105, 0.04
+    ]  # fmt: skip
+    assert panel.x_ticks[0][1] == "40.0 ms"
 
 
 def test_trees_of_other_placements_are_in_the_table_alone() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from bench import networks, smpi, smpi_model
 from bench.page import Part
-from bench.smpi_programs import Program, build, programs
+from bench.smpi_programs import Program, build, programs, smallest
 from bench.smpi_run import Inputs, Simulation, cloud, loopback, options, rules, selectors, thalweg
 from thalweg import planner, plans, simulator
 from thalweg.algorithms import Problem
@@ -161,7 +161,10 @@ def test_the_page_counts_where_thalweg_is_slower() -> None:
     assert [row[-1] for row in table.rows] == ["4.00x", "0.50x", "1.00x", "-"]
     assert "Thalweg is slower than a rival in 1 of 3 rows (more than 1 %)." in table.notes
     assert table.rows[-1][-3:-1] == ["too long", "1.00 s"]
-    assert any("3-D stencil 0, IS (NAS) 256; IS refuses" in note for note in table.notes)
+    assert any(
+        "3-D stencil 0, IS (NAS) 256, IS (NAS, class S) 0; IS refuses" in note
+        for note in table.notes
+    )
     assert any("4 us and 0.1 ns per byte" in note and "100 %" in note for note in table.notes)
     assert costs.notes[-1] == "0 of the 7 simulations that came to their end need more than 8 GB."
 
@@ -187,7 +190,7 @@ def test_plans_are_made_with_the_costs_that_are_simulated(
 
 def test_programs_are_tried_with_as_many_ranks_as_they_can_have() -> None:
     most = {program.name: program.most_ranks for program in programs}
-    assert most.pop("IS (NAS)") == 1024
+    assert (most.pop("IS (NAS)"), most.pop(smallest)) == (1024, 64)
     assert set(most.values()) == {max(case.ranks for case in smpi.cases)}
 
 
