@@ -48,6 +48,11 @@ all_times_native = 2.5  # a run of each variant; as far as progress is concerned
 
 
 def run(settings: Settings) -> None:
+    if settings.simulate:
+        from bench import breakdown_smpi  # it needs this module
+
+        breakdown_smpi.run(settings)
+        return
     page = Page(settings, subject, contents)
     campaign.run(settings, page, parts(settings, page))
 
@@ -193,7 +198,7 @@ def _gain(result: Result, variant: str) -> list[str]:
         return ["-"] * 3
     own = split(result, variant)
     shares = (saved(result, variant, with_overheads=counted) for counted in (False, True))
-    return [seconds(own["computation"] + own["communication"]), *map(_share, shares)]
+    return [seconds(own["computation"] + own["communication"]), *map(share_text, shares)]
 
 
 def verdict(part: Part) -> str:
@@ -210,12 +215,12 @@ def verdict(part: Part) -> str:
         verdict = f"{judged(with_them > 0)}{less}"
     return (
         f"{titles[name]} with {units.size_to_text(part.labels['bytes'])}: {variants[variant]} "
-        f"saves {_share(without)} of the native time, {_share(with_them)} with overheads, of which "
-        f"the paper says that CMPI saves {100 * paper[name]:.1f} %: {verdict}."
+        f"saves {share_text(without)} of the native time, {share_text(with_them)} with overheads, "
+        f"of which the paper says that CMPI saves {100 * paper[name]:.1f} %: {verdict}."
     )
 
 
-def _share(value: float) -> str:
+def share_text(value: float) -> str:
     return f"{100 * value:.1f} %"
 
 
@@ -241,13 +246,13 @@ def table(parts: Sequence[Part]) -> Table:
             rounds = summarise([_rounds(name, run) for run in result.runs[variant]]).median
             rows.add(
                 titles[name], units.size_to_text(part.labels["bytes"]), result.scenario,
-                result.build, title, f"{rounds:.0f}", *(_or_none(value) for value in own.values()),
-                "-" if variant == native else _share(1 - own["communication"] / whole),
+                result.build, title, f"{rounds:.0f}", *map(time_or_none, own.values()),
+                "-" if variant == native else share_text(1 - own["communication"] / whole),
             )  # fmt: skip
     return rows
 
 
-def _or_none(value: float) -> str:
+def time_or_none(value: float) -> str:
     return seconds(value) if value > 0 else "-"
 
 

@@ -126,7 +126,7 @@ commands = {
         breakdown.run,
         breakdown.scenarios,
         3,
-        frozenset({"size", "anew", "resume", "budget", "program"}),
+        frozenset({"size", "anew", "resume", "budget", "program", "simulate", "hosts"}),
     ),
     "distance": Command(distance.run),
     "choice": Command(
@@ -254,7 +254,10 @@ commands = {
 }
 papers_command = Command(papers.run, options=frozenset({"anew", "paper", "lab"}), on_lab=False)
 everything = commands | {
-    "wan --simulate": replace(commands["wan"], fixed={"simulate": True}),
+    **{
+        f"{name} --simulate": replace(commands[name], fixed={"simulate": True})
+        for name in ("wan", "breakdown")
+    },
 }
 """What `script/bench all` runs: also the commands that make a second page by an option."""
 

@@ -18,6 +18,7 @@ from page_numbers import (
 GROUPS = "hosts of the groups above single hosts"
 CLOUDS = "table=The clouds: asymmetry and hierarchy"
 PLACEMENTS = ["CMPI, block", "CMPI, round robin", "CMPI, random"]
+CG_AT = "at=51,200 numbers"
 SWEEPS = ("cmpi", "table=Improvement over MPICH2 1.4, all collectives")
 
 
@@ -41,6 +42,10 @@ def levels(seed: int) -> Source:
     return formula(
         lambda *all: len(all), column("cmpi", "groups by level", CLOUDS, network, "levels=linear")
     )
+
+
+def simulated(column: str, ranks: int, *labels: str) -> Source:
+    return cell("breakdown-simulated", column, f"ranks={ranks}", *labels)
 
 
 def loss(placement: str, collective: str) -> Source:
@@ -248,6 +253,17 @@ CMPI: Claims = {
         day_on_lab("Thalweg"),
     ],
     "Figure 11": [
+        given("64", "51,200"),
+        negative(simulated("CMPI saved", 64, CG_AT)),
+        given("64"),
+        simulated("CMPI saved", 200, CG_AT),
+        given("200", "1", "128"),
+        *(simulated("CMPI saved", ranks, "figure=11c", "at=1MiB") for ranks in (64, 200)),
+        *(
+            simulated("communication saved", ranks, "figure=11c", "at=1MiB", "variant=CMPI")
+            for ranks in (64, 200)
+        ),
+        note("breakdown-simulated", "a full probe of the * hosts, # by its outline"),
         given("16"),
         given("100", "256"),
         note("breakdown", "of CG's and # of N-body's native total"),

@@ -147,12 +147,12 @@ def test_what_is_missing_is_made_and_the_lab_only_if_asked_for(
     write(results, "trees")
     write(results, "wan")
     assert made(monkeypatch, Settings([])) == [
-        "cmpi", "days", "cmpi-smpi", "wan-simulated", "grid", "cloudmap", "placement-smpi",
-        "placement",
+        "cmpi", "days", "breakdown-simulated", "cmpi-smpi", "wan-simulated", "grid", "cloudmap",
+        "placement-smpi", "placement",
     ]  # fmt: skip
     assert made(monkeypatch, Settings([], papers=["Matsuda"], lab=True)) == ["wan-simulated"]
     assert made(monkeypatch, Settings([], papers=["CMPI"], lab=True)) == [
-        "cmpi", "days", "days-lab", "breakdown", "cmpi-smpi",
+        "cmpi", "days", "days-lab", "breakdown-simulated", "breakdown", "cmpi-smpi",
     ]  # fmt: skip
     assert made(monkeypatch, Settings([], papers=["HLOT"], anew=True)) == ["grid", "trees"]
 

@@ -1,0 +1,300 @@
+"""The page of `script/bench breakdown --simulate`: Figures 11a to 11c of the CMPI paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench import program
+from bench.breakdown import cmpi, colours, paper, share_text, steps, time_or_none, titles
+from bench.breakdown import variants as on_lab
+from bench.page import Part
+from bench.plot import BarPanel, Stack, bar_chart
+from bench.report import Content, Figure, Table, judged, percent, seconds
+from bench.samples import native, thalweg
+from thalweg import units
+
+cg, nbody = "cg", "nbody"
+variants = {**on_lab, native: "MPICH2"}
+figures = {"11a": cg, "11b": nbody, "11c": nbody}
+varied = {"11a": "by the vector's length", "11b": "by steps of 1MiB", "11c": "by message"}
+shown_steps = (1, 8, 32, steps)
+communication_saved = 0.332
+"""What CMPI saves of N-body's communication (section 5.4)."""
+insignificant = 0.05  # of CMPI's time; the paper names no number
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A program with a size, of which some rounds were simulated, without computation."""
+
+    variant: str
+    bytes: int  # of a broadcast
+    rounds: int  # of a whole run
+    each: float  # seconds that another round takes
+    begin: float  # seconds besides, at the beginning
+    made: float  # seconds in which CMPI's trees or Thalweg's plans are made, on the machine
+
+    def communication(self, rounds: int) -> float:
+        return self.begin + rounds * self.each
+
+
+@dataclass(frozen=True)
+class Point:
+    """A group of bars: the samples of a size by their variants, and rounds of them."""
+
+    figure: str
+    ranks: int
+    at: str
+    rounds: int
+    computation: float
+    samples: Mapping[str, Sample]
+    facts: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return figures[self.figure]
+
+    def split(self, variant: str) -> dict[str, float]:
+        """Returns the seconds of a run by its parts, as the figure stacks them."""
+        sample = self.samples[variant]
+        overheads = 0.0 if variant == native else self.facts["probe"] + sample.made
+        parts = (self.computation, sample.communication(self.rounds), overheads)
+        return dict(zip(colours, parts, strict=True))
+
+    def seconds(self, variant: str, *, with_overheads: bool = False) -> float:
+        computation, communication, overheads = self.split(variant).values()
+        return computation + communication + (overheads if with_overheads else 0.0)
+
+    def saved(self, variant: str, *, with_overheads: bool) -> float:
+        """Returns the share of MPICH2's time that a variant saves."""
+        return 1 - self.seconds(variant, with_overheads=with_overheads) / self.seconds(native)
+
+    def communication_saved(self, variant: str) -> float:
+        own, whole = (self.split(each)["communication"] for each in (variant, native))
+        return 1 - own / whole
+
+    def overheads_share(self) -> float:
+        return self.split(cmpi)["other overheads"] / self.seconds(cmpi, with_overheads=True)
+
+
+def points(parts: Sequence[Part]) -> list[Point]:
+    """Returns the points of the subfigures, for one number of ranks after the other."""
+    found = []
+    for part in sorted(parts, key=lambda part: (part.labels["ranks"], part.labels["program"])):
+        ranks, name = part.labels["ranks"], part.labels["program"]
+        samples = [Sample(**each) for each in part.samples]
+        by_size = {
+            size: {each.variant: each for each in samples if each.bytes == size}
+            for size in sorted({each.bytes for each in samples})
+        }
+        largest = max(by_size)
+        share = (program.cg(8) if name == cg else program.nbody(8, 1)).compute_share
+        whole = by_size[largest][native]
+        per_byte = whole.communication(whole.rounds) * share / (1 - share) / whole.rounds / largest
+
+        def point(
+            figure: str, at: str, of: Mapping[str, Sample], rounds: int, part: Part = part,
+            ranks: int = ranks, per_byte: float = per_byte,
+        ) -> Point:  # fmt: skip
+            computation = per_byte * of[native].bytes * rounds
+            return Point(figure, ranks, at, rounds, computation, of, part.facts)
+
+        if name == cg:
+            found += [
+                point("11a", f"{size // 8:,} numbers", of, of[native].rounds)
+                for size, of in by_size.items()
+            ]
+        else:
+            found += [
+                point("11b", f"{count} steps" if count > 1 else "1 step", by_size[largest], count)
+                for count in shown_steps
+            ]
+            found += [
+                point("11c", units.size_to_text(size), of, of[native].rounds)
+                for size, of in by_size.items()
+            ]
+    return found
+
+
+def contents(parts: Sequence[Part]) -> list[Content]:
+    found = points(parts)
+    groups = [list(each) for each in grouped(found)]
+    return [gains(groups, parts), *map(drawn, groups), table(found)]
+
+
+def grouped(found: Sequence[Point]) -> Iterator[list[Point]]:
+    """The points of each subfigure and number of ranks."""
+    for key in dict.fromkeys((each.figure, each.ranks) for each in found):
+        yield [each for each in found if (each.figure, each.ranks) == key]
+
+
+def gains(groups: Sequence[Sequence[Point]], parts: Sequence[Part]) -> Table:
+    """Tables what is saved of MPICH2's time, beside the paper's numbers."""
+    rows = Table(
+        "Time saved",
+        ["figure", "ranks", "at", "rounds", "MPICH2", "CMPI", "CMPI saved",
+         "CMPI saved, with overheads", "Thalweg", "saved", "saved, with overheads", "CMPI paper"],
+        notes=list(notes(groups, parts)),
+    )  # fmt: skip
+    for group in groups:
+        for each in group:
+            rows.add(
+                each.figure, each.ranks, each.at, each.rounds, seconds(each.seconds(native)),
+                *_gain(each, cmpi), *_gain(each, thalweg),
+                share_text(paper[each.name]) if each is group[-1] else "-",
+            )  # fmt: skip
+    rows.notes += [verdict(group) for group in groups if cmpi in group[-1].samples]
+    return rows
+
+
+def _gain(each: Point, variant: str) -> list[str]:
+    if variant not in each.samples:
+        return ["-"] * 3
+    shares = (each.saved(variant, with_overheads=counted) for counted in (False, True))
+    return [seconds(each.seconds(variant)), *map(share_text, shares)]
+
+
+def notes(groups: Sequence[Sequence[Point]], parts: Sequence[Part]) -> Iterator[str]:
+    every = [each for group in groups for each in group]
+    hosts = parts[0].facts["hosts"]
+    yield (
+        f"Both examples ran in SimGrid's MPI on a drawn cloud of {hosts} hosts, with one rank per "
+        "host or with the paper's 200 ranks, which fill host after host. CMPI's and Thalweg's runs "
+        "have the runtime inside. MPICH2's have SMPI's algorithms, as MPICH2 1.4 chooses them, "
+        "with its levels by hosts. [cmpi-smpi.md](cmpi-smpi.md) has the same model."
+    )
+    yield (
+        "CMPI is `hierarchical` and `distance-tree` with k = 4 and T_span = 1, as printed, with "
+        "binomial trees in the groups; it leaves CG's allreduces to MPICH2."
+    )
+    yield (
+        "A round is one gather and one broadcast. CG's rounds are those in which it converges, "
+        "N-body's its steps. They repeat, so only the first two are simulated: each further one "
+        "takes as long as the second. What the beginning takes besides, CG's first product, is "
+        f"at most {percent(max(map(_begin, every)))} of the communication of a run of {steps} "
+        f"steps or of a whole CG.{_checked(parts)}"
+    )
+    yield (
+        "What ranks compute is added, as SMPI is told to take no time for it: at the largest size "
+        f"it is {percent(program.cg(8).compute_share)} of CG's and "
+        f"{percent(program.nbody(8, 1).compute_share)} of N-body's MPICH2 time, as the paper's "
+        "numbers imply, with fewer bytes in proportion."
+    )
+    trees, plans = (
+        seconds(max(each.samples[name].made for each in every if name in each.samples))
+        for name in (cmpi, thalweg)
+    )
+    yield (
+        "Saved: 1 - time / MPICH2's. Other overheads are paid once for a network, and counted here "
+        f"in each run: a full probe of the {hosts} hosts, {seconds(parts[0].facts['probe'])} by "
+        f"its outline; besides, CMPI's hierarchy and trees, at most {trees} on this machine, or "
+        f"Thalweg's plans of what the program calls, at most {plans}. The paper names only the "
+        "hierarchy and the trees as overheads, made once in a run; its own measurement of 128 "
+        "instances takes up to 100 s (section 3.1)."
+    )
+    yield (
+        "The paper varies CG's vectors from 100 to 51,200 numbers, N-body's steps from 1 to 128 "
+        "and its messages from 2 KB to 1 MB, on 64 instances of Amazon EC2 over MPICH2 (section "
+        "5.4; its abstract swaps the two programs' numbers). A body has at least 32 bytes, so with "
+        "200 ranks messages are longer than 6.4 KB."
+    )
+    if any(variant not in each.samples for each in every for variant in variants):
+        yield "Where there is no time, the simulation was ended."
+
+
+def _begin(each: Point) -> float:
+    """The greatest share of the beginning in the communication of a whole run."""
+    return max(
+        abs(sample.begin) / sample.communication(sample.rounds) for sample in each.samples.values()
+    )
+
+
+def _checked(parts: Sequence[Part]) -> str:
+    """What a run with all steps took, where it was simulated."""
+    said = []
+    for part in parts:
+        if "whole" in part.facts:
+            sample = next(
+                Sample(**each)
+                for each in part.samples
+                if each["variant"] == native and each["bytes"] == part.facts["checked"]
+            )
+            said.append(
+                f"{seconds(part.facts['whole'])} with {part.labels['ranks']} ranks "
+                f"({seconds(sample.communication(sample.rounds))} by this)"
+            )
+    if not said:
+        return ""
+    return f" All {steps} steps of N-body's shortest messages took {', '.join(said)} by MPICH2."
+
+
+def verdict(group: Sequence[Point]) -> str:
+    """One sentence: whether a subfigure shows what the paper says."""
+    first, last = group[0], group[-1]
+    head = (
+        f"Figure 11 ({last.figure}), {titles[last.name]} {varied[last.figure]}, {last.ranks} ranks:"
+    )
+    if last.figure == "11b":
+        shares = [each.overheads_share() for each in (first, last)]
+        fewer = judged(shares[1] <= insignificant, in_part=shares[1] < shares[0])
+        return (
+            f"{head} CMPI's overheads are {share_text(shares[0])} of its time with {first.at} and "
+            f"{share_text(shares[1])} with {last.at} (paper: they become insignificant): {fewer}."
+        )
+    with_them, without = (last.saved(cmpi, with_overheads=counted) for counted in (True, False))
+    wanted = paper[last.name]
+    sentence = (
+        f"{head} with {last.at} CMPI takes {_change(without)} time than MPICH2, and "
+        f"{_change(with_them)} with overheads (paper: {share_text(wanted)} less)"
+    )
+    if last.figure == "11a":
+        at_first = first.saved(cmpi, with_overheads=True)
+        holds = with_them >= wanted and at_first < 0
+        sentence += f", with {first.at} {_change(at_first)} with overheads (paper: more)"
+    else:
+        communication = last.communication_saved(cmpi)
+        holds = with_them >= wanted and communication >= communication_saved
+        sentence += (
+            f"; its communication takes {_change(communication)} "
+            f"(paper: {share_text(communication_saved)} less)"
+        )
+    return f"{sentence}: {judged(holds, in_part=without > 0)}."
+
+
+def _change(saved: float) -> str:
+    return f"{share_text(abs(saved))} {'less' if saved >= 0 else 'more'}"
+
+
+def drawn(group: Sequence[Point]) -> Figure:
+    """Draws a subfigure, with a panel per point."""
+    figure, ranks, name = group[0].figure, group[0].ranks, group[0].name
+    panels = [
+        BarPanel(
+            each.at, "seconds",
+            [Stack(variants[v], each.split(v)) for v in variants if v in each.samples],
+        )
+        for each in group
+    ]  # fmt: skip
+    found = Figure(
+        f"Figure {figure}: {titles[name]} {varied[figure]}, {ranks} ranks",
+        f"breakdown-simulated-{figure}-{ranks}",
+        bar_chart(panels, colours),
+    )
+    found.notes.append("Each panel has its own scale.")
+    return found
+
+
+def table(found: Sequence[Point]) -> Table:
+    """The bars in numbers."""
+    rows = Table("Breakdown", ["figure", "ranks", "at", "variant", *colours, "communication saved"])
+    for each in found:
+        for variant, title in variants.items():
+            if variant in each.samples:
+                rows.add(
+                    each.figure, each.ranks, each.at, title,
+                    *map(time_or_none, each.split(variant).values()),
+                    "-" if variant == native else share_text(each.communication_saved(variant)),
+                )  # fmt: skip
+    return rows
