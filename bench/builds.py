@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -42,22 +41,6 @@ class Build:
         Open MPI then yields the core when it has nothing to do; MPICH has no such setting.
         """
         return {**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", **self.environment}
-
-    def environment_of_mpi4py(self, folder: Path) -> dict[str, str]:
-        """Returns what lets mpi4py load this library.
-
-        Its wheel looks for the name that MPICH itself gives its library; Debian's differs, and gets
-        a link in the folder.
-        """
-        settings = {**self.environment, "MPI4PY_MPIABI": self.flavour}
-        if self.name == "mpich-4.0":
-            known = subprocess.run(
-                ["/sbin/ldconfig", "-p"], check=True, capture_output=True, text=True
-            ).stdout
-            if library := re.search(r"libmpich\.so\.12 .*=> (.*)", known):
-                (folder / "libmpi.so.12").symlink_to(library[1])
-            settings["LD_LIBRARY_PATH"] = str(folder)
-        return settings
 
     def run(self, *groups: Group) -> str:
         """Runs a command() whose ranks may outnumber the cores; returns what it prints.

@@ -92,7 +92,7 @@ def measure_on(name: str, settings: Settings, page: Page, build: Build) -> None:
     }
     if not left:
         return
-    session = Session(with_timeline(name, moments), settings.dilation)
+    session = Session(with_timeline(moments), settings.dilation)
     files = {each.hour: plan(each, session.folder, build) for each in moments}
     progress = Progress({title(*key): seconds_of[key[1].name] for key in left})
     with session:
@@ -148,7 +148,7 @@ def imposed(name: str, net: Network) -> dict[str, Any]:
     return document
 
 
-def with_timeline(name: str, moments: Sequence[Moment]) -> Scenario:
+def with_timeline(moments: Sequence[Moment]) -> Scenario:
     """Returns the scenario of the first hour; its timeline has a step for each later one."""
     document = dict(moments[0].scenario.document)
     document["timeline"] = [

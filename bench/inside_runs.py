@@ -181,9 +181,7 @@ def summarise(run: Run, said: dict[str, Any]) -> tuple[dict[str, Any], list[dict
         & (hosts.gather(path["node"]) != hosts.gather(path["parent"].fill_null(path["node"])))
     )
     events = len(run.messages) * 2 + len(run.calls)
-    last = imbalance.longest_paths(
-        imbalance.last_arrivals(run, of_nodes, stages.shape_of_calls(run))
-    )[0]
+    last = imbalance.longest_paths(imbalance.last_arrivals(of_nodes, stages.shape_of_calls(run)))[0]
     facts = {
         "program": said,
         "calls": int(own["call"].n_unique()),

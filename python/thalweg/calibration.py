@@ -17,8 +17,8 @@ from thalweg import (
     paths,
     recording,
     suspicion,
+    units,
     verification,
-    weather,
     weather_file,
 )
 from thalweg import network as networks
@@ -83,7 +83,7 @@ def of_copy(copy: Path) -> Network | None:
 
 
 def _newer(copy: Path, path: Path) -> Network | None:
-    """The same of a copy that was made after the file changed last."""
+    """Returns the network in the copy if it was made after the file last changed, else None."""
     with contextlib.suppress(FileNotFoundError):
         if copy.stat().st_mtime_ns > path.stat().st_mtime_ns:
             return of_copy(copy)
@@ -99,7 +99,7 @@ def calibrate(
 ) -> None:
     """Writes the network with what was found, and says what differs."""
     result, lines = drift.calibrated(net, found, caution.threshold)
-    result.measured_at = weather.timestamp(time.time())
+    result.measured_at = units.timestamp(time.time())
     with writing(f"network {path}", paths.ANOTHER_CACHE):
         path.parent.mkdir(parents=True, exist_ok=True)
         networks.write(result, path)

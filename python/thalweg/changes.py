@@ -10,7 +10,7 @@ from typing import Any
 from thalweg import predictions, races, record
 from thalweg.predictions import Prediction
 from thalweg.printable import plural
-from thalweg.units import factor_to_text, time_to_text
+from thalweg.units import ratio_to_text, time_to_text
 
 Change = Mapping[str, Any]
 """One attempt to let plans follow the network, as the summary has it. What is shown of it is in the
@@ -210,6 +210,4 @@ def cause_text(cause: Mapping[str, Any], quantity: str) -> str:
     if quantity == "latency":
         sign = "more" if cause["excess"] > 0 else "less"
         return f"{what}: {time_to_text(abs(cause['excess']))} {sign}"
-    factor = cause["factor"]
-    size, word = (factor, "worse") if factor > 1 else (1 / factor, "better")
-    return f"{what}: {factor_to_text(size)} times {word}"
+    return f"{what}: {ratio_to_text(cause['factor'], 'worse', 'better')}"

@@ -92,8 +92,9 @@ def note_once(message: str) -> None:
 
 
 def show_json(data: Any) -> None:
-    """Prints data as JSON. Infinite and undefined numbers must have been replaced by None."""
-    print(json.dumps(data, indent=2, allow_nan=False))
+    """Prints data as JSON, paths as text. Infinite and undefined numbers must have been replaced by
+    None."""
+    print(json.dumps(data, indent=2, allow_nan=False, default=os.fspath))
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from thalweg import network as networks
 from thalweg.caution import THRESHOLD
 from thalweg.network import Network, host_numbers
-from thalweg.units import factor_to_text
+from thalweg.units import ratio_to_text
 from thalweg.weather import Entry, History, Pair, Quantity
 
 if TYPE_CHECKING:
@@ -226,7 +226,8 @@ def calibrated(
         for cause in found_causes:
             if quantity == "bandwidth":
                 factors[cause.name] = cause.factor
-            lines.append(f"{quantity} of {cause.name}: {_times(cause.factor)}")
+            times = ratio_to_text(cause.factor, "better", "worse")
+            lines.append(f"{quantity} of {cause.name}: {times}")
     for misfit in misfits(net, found, threshold):
         a, b = (place[name] for name in misfit.pair)
         getattr(result, misfit.quantity)[a, b] = misfit.found
@@ -283,16 +284,11 @@ def _set_capacities(result: Network, net: Network, factors: Mapping[str, float])
     ]  # fmt: skip
 
 
-def _times(factor: float) -> str:
-    size, word = (factor, "better") if factor > 1 else (1 / factor, "worse")
-    return f"{factor_to_text(size)} times {word}"
-
-
 def in_words(found: Sequence[Misfit], path: Path) -> str:
     """Returns one line for the user about a file that doesn't fit."""
     worst = found[0]
     more = f", and {len(found) - 1} more values differ" if len(found) > 1 else ""
     return (
         f"network {path} doesn't fit: {worst.quantity} from {worst.pair[0]} to {worst.pair[1]} is "
-        f"{_times(worst.factor)} than it says{more}"
+        f"{ratio_to_text(worst.factor, 'better', 'worse')} than it says{more}"
     )

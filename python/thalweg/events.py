@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg import clocks, shape
+from thalweg import clocks, record_folder, shape
 from thalweg.clocks import UNKNOWN as UNKNOWN_CLOCK
 from thalweg.clocks import HostClock
 from thalweg.collective import Kind, neighborhoods
@@ -21,24 +21,9 @@ from thalweg.files import parse_json, read_text
 from thalweg.shape import NUMBER, WHOLE
 
 MAGIC = b"THWGEVT1"
-VERSION = 1
-"""The version of files that were written when the program ended; the runtime writes version 2."""
-_MAPPED = 2
+VERSION = 2
 
 HEADER = np.dtype(
-    [
-        ("magic", "S8"),
-        ("record_size", "<u4"),
-        ("version", "<u4"),
-        ("world_rank", "<i4"),
-        ("world_size", "<i4"),
-        ("clock_offset_ns", "<i8"),
-        ("dropped", "<u8"),
-        ("pad", "V24"),
-    ]
-)
-
-_MAPPED_HEADER = np.dtype(
     [
         ("magic", "S8"),
         ("record_size", "<u4"),
@@ -133,39 +118,19 @@ def read(path: Path, clock: HostClock | None = None) -> RankEvents:
         content = path.read_bytes()
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from None
-    if len(content) < HEADER.itemsize or not content.startswith(MAGIC):
+    if not content.startswith(MAGIC):
         raise UserError(f"{path}: not an events file; the runtime writes them to THALWEG_TRACE")
+    if len(content) < HEADER.itemsize:
+        raise UserError(f"{path}: cut off in its header; was it copied whole?")
     header = np.frombuffer(content, HEADER, count=1)[0]
-    if header["version"] == _MAPPED and header["record_size"] == TRANSFER.itemsize:
-        return _read_mapped(path, content, clock)
     if header["version"] != VERSION or header["record_size"] != TRANSFER.itemsize:
         raise UserError(
-            f"{path}: events of version {header['version']}, but this Thalweg reads {VERSION} and "
-            f"{_MAPPED}"
+            f"{path}: events of version {header['version']}, but this Thalweg reads {VERSION}"
         )
-    if (len(content) - HEADER.itemsize) % TRANSFER.itemsize:
-        raise UserError(f"{path}: cut off in the middle of an event; was the disk full?")
-    records = np.frombuffer(content, TRANSFER, offset=HEADER.itemsize)
-    offset = header["clock_offset_ns"]
-    transfers, calls = _tables(records, lambda times: times + offset)
-    return RankEvents(
-        int(header["world_rank"]),
-        int(header["world_size"]),
-        int(header["dropped"]),
-        transfers,
-        calls,
-    )
-
-
-def _read_mapped(path: Path, content: bytes, clock: HostClock | None) -> RankEvents:
-    """Reads a file as it is while the program runs: a ring of events with times in ticks."""
-    if len(content) < _MAPPED_HEADER.itemsize:
-        raise UserError(f"{path}: cut off in its header; was it copied whole?")
-    header = np.frombuffer(content, _MAPPED_HEADER, count=1)[0]
     count, room = int(header["count"]), int(header["room"])
-    if room <= 0 or _MAPPED_HEADER.itemsize + room * TRANSFER.itemsize > len(content):
+    if room <= 0 or HEADER.itemsize + room * TRANSFER.itemsize > len(content):
         raise UserError(f"{path}: cut off, or damaged; was it copied whole?")
-    ring = np.frombuffer(content, TRANSFER, count=room, offset=_MAPPED_HEADER.itemsize)
+    ring = np.frombuffer(content, TRANSFER, count=room, offset=HEADER.itemsize)
     kept = min(count, room)
     records = np.roll(ring, -(count % room)) if count > room else ring[:kept]
     used = clocks.of_fit(header["clock"]) if clock is None else clock
@@ -221,7 +186,7 @@ def read_all(folder: Path, clocks_of_ranks: Sequence[HostClock] = ()) -> list[Ra
     in the files. Clocks that are one are not aligned. Raises UserError if a file is missing,
     invalid or of another run.
     """
-    paths = sorted(folder.glob("rank-*.events"))
+    paths = sorted(folder.glob(record_folder.EVENTS))
     used = [_clock_of(path, clocks_of_ranks) for path in paths]
     if clocks.are_one(used):
         used = [clocks.RANK_0S] * len(paths)
@@ -252,14 +217,12 @@ def _clock_of(path: Path, clocks_of_ranks: Sequence[HostClock]) -> HostClock:
     more often. The clock of what is no such file is unknown."""
     try:
         with path.open("rb") as file:
-            content = file.read(_MAPPED_HEADER.itemsize)
+            content = file.read(HEADER.itemsize)
     except OSError:
         return UNKNOWN_CLOCK
-    if len(content) < _MAPPED_HEADER.itemsize or not content.startswith(MAGIC):
+    if len(content) < HEADER.itemsize or not content.startswith(MAGIC):
         return UNKNOWN_CLOCK
-    header = np.frombuffer(content, _MAPPED_HEADER, count=1)[0]
-    if header["version"] != _MAPPED:
-        return UNKNOWN_CLOCK
+    header = np.frombuffer(content, HEADER, count=1)[0]
     rank = int(header["world_rank"])
     given = clocks_of_ranks[rank] if 0 <= rank < len(clocks_of_ranks) else UNKNOWN_CLOCK
     return max(clocks.of_fit(header["clock"]), given, key=lambda clock: len(clock.at_ns))
@@ -270,7 +233,7 @@ def read_summary(folder: Path) -> dict[str, Any]:
 
     Raises UserError if it isn't there, or isn't what the runtime writes.
     """
-    path = folder / "summary.json"
+    path = folder / record_folder.SUMMARY
     advice = f"; run with `thalweg run --trace {folder}`"
     content = parse_json(read_text(path, str(path), advice), str(path))
     if found := shape.fault(content, _SUMMARY) or next(_contradictions(content), None):

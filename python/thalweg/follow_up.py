@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thalweg import console, run_summary
+from thalweg import console, record_folder, run_summary
 from thalweg.errors import UserError
 from thalweg.preparation import Preparation
 
@@ -120,7 +120,7 @@ def _keep_time(prepared: Preparation, run: "Run", *, bound: bool) -> None:
         run.launch["program"], run.ranks, prepared.launcher.form, bound
     )
     try:
-        past_placements.keep(comparable, run, inputs.network(run.folder / "network.json"))
+        past_placements.keep(comparable, run, inputs.network(run.folder / record_folder.NETWORK))
     except UserError as error:
         console.note(f"the run's placement isn't remembered: {error}")
 

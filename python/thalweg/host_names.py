@@ -20,6 +20,7 @@ from thalweg import console
 from thalweg.cache_folder import ANOTHER_CACHE, cache, surroundings
 from thalweg.errors import UserError
 from thalweg.files import locked, write_error, write_whole
+from thalweg.hosts import is_address
 from thalweg.printable import short
 from thalweg.threads import for_each
 
@@ -202,20 +203,16 @@ def _plain(name: str) -> str:
     return name.rpartition("@")[2].strip("[]").rstrip(".").lower()
 
 
-def _is_address(name: str) -> bool:
-    return ":" in name or (name.count(".") == 3 and name.replace(".", "").isdecimal())
-
-
 def _short(name: str) -> str:
     """Returns a name without its domain; empty for an address."""
     plain = _plain(name)
-    return "" if _is_address(plain) else plain.partition(".")[0]
+    return "" if is_address(plain) else plain.partition(".")[0]
 
 
 def _beginnings(name: str) -> Iterator[str]:
     """Yields "a", "a.b" and "a.b.c" of "a.b.c"; nothing of an address."""
     plain = _plain(name)
-    if not _is_address(plain):
+    if not is_address(plain):
         labels = plain.split(".")
         yield from (".".join(labels[: count + 1]) for count in range(len(labels)))
 
@@ -236,7 +233,7 @@ def _is_localhost(name: str) -> bool:
 
 
 def _is_loopback(answer: str) -> bool:
-    return answer == "::1" or (answer.startswith("127.") and _is_address(answer))
+    return answer == "::1" or (answer.startswith("127.") and is_address(answer))
 
 
 def _ask(names: Sequence[str], hosts: Sequence[str]) -> None:

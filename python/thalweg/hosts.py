@@ -61,7 +61,12 @@ def short_name(name: str) -> str:
     """Returns a host's name without user and domain, as the host may or may not call itself, in
     small letters. An address stays whole."""
     host = folded(name).rpartition("@")[2]
-    return host if ":" in host or _IPV4.fullmatch(host) else host.partition(".")[0]
+    return host if is_address(host) else host.partition(".")[0]
+
+
+def is_address(host: str) -> bool:
+    """Whether what a host is called, without a user, is an IP address, with or without brackets."""
+    return ":" in host or _IPV4.fullmatch(host) is not None
 
 
 def parse(text: str) -> list[Host]:
@@ -181,7 +186,7 @@ def is_this_machine(name: str) -> bool:
     """Whether a host's name is one that this machine has by itself, with or without the domain, or
     one of its addresses; a user before it doesn't count."""
     host = folded(name).rpartition("@")[2].strip("[]")
-    if ":" in host or _IPV4.fullmatch(host):
+    if is_address(host):
         return _is_own_address(host)
     own = _own_names()
     short, domain, _ = host.partition(".")

@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from thalweg import host_names
+from thalweg import host_names, record_folder
 from thalweg import hosts as host_lists
 from thalweg import network as networks
 from thalweg.errors import UserError
@@ -46,7 +46,7 @@ def network(path: Path) -> Network:
 
 def _own_network(folder: Path) -> str:
     """Says where a run record has the network that it was planned for, if it has one."""
-    own = folder / "network.json"
+    own = folder / record_folder.NETWORK
     return f", such as {own}" if is_file(own) else ""
 
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from thalweg import changes, console, hierarchy, inputs, knowledge, switches, weather
+from thalweg import changes, console, hierarchy, inputs, knowledge, switches, units, weather
 from thalweg import network as networks
 from thalweg.changes import Change
 from thalweg.errors import UserError, user_errors
@@ -183,7 +183,7 @@ def keep_network(source: Path, summary: Mapping[str, Any] | None, output: Path) 
     net = inputs.network(source)
     lines = changed_network(net, changes.of(summary))
     if lines:
-        net.measured_at = weather.timestamp(time.time() + 1)
+        net.measured_at = units.timestamp(time.time() + 1)
         net.measured_with = f"{net.measured_with}; a run found: {', '.join(lines)}"
     with writing(f"network {output}", "name another file"):
         networks.write(net, output)

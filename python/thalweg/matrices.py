@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg import mapping, matrix_market, optional, record
+from thalweg import mapping, matrix_market, optional, record, record_folder
 from thalweg.collective import Kind
 from thalweg.errors import UserError
 from thalweg.files import is_file, is_folder, read_text
@@ -64,7 +64,7 @@ def read(path: Path, ranks: int = 0) -> Program:
     Raises UserError if it is none of them, or holds anything that no matrix has.
     """
     folder = is_folder(path)
-    if folder and (path / "run.json").exists():
+    if folder and (path / record_folder.DESCRIPTION).exists():
         return of_run(record.read(path))
     if anchor := _anchor(path, folder):
         return Program(_traced(anchor))

@@ -218,7 +218,8 @@ class Run:
         tick = np.zeros(self.ranks)
         for part in self.parts:
             tick[part.rank] = 1e-9 * part.header["scale"]["ns_per_tick"] / self.dilation
-        for name, source in (("seconds", "time"), ("least", "least"), ("most", "most")):
+        in_ticks = {"seconds": "time_ticks", "least": "least_ticks", "most": "most_ticks"}
+        for name, source in in_ticks.items():
             found[name] = entries[source] * tick[rank]
         found["native"] = entries["native_ns"] * 1e-9
         found["bound"] = entries["bound_ns"] * 1e-9
@@ -303,7 +304,7 @@ class _Link:
         self.transfers += count
         self.nbytes += int(entry["received_bytes"])
         self.done += self._sum(header, entry["done"], count)
-        self.observed += float(entry["observed"]) * float(header["scale"]["ns_per_tick"])
+        self.observed += float(entry["observed_ticks"]) * float(header["scale"]["ns_per_tick"])
         self.predicted += float(entry["predicted_ns"])
         self.ratios += entry["ratios"].astype(np.int64)
 
@@ -350,11 +351,6 @@ def read(folder: Path) -> Run:
     parts.sort(key=lambda part: part.rank)
     record_rules.check_one_run(folder, description, parts)
     return Run(folder, description, parts)
-
-
-def read_matrix(folder: Path) -> CommunicationMatrix:
-    """Returns read(folder).matrix."""
-    return read(folder).matrix
 
 
 def contacts(sender: NDArray[np.int64], receiver: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg import clocks
+from thalweg import clocks, record_folder
 from thalweg.errors import UserError
 
 SIZE_CLASSES = (0, 1 << 6, 1 << 10, 1 << 14, 1 << 18, 1 << 22, 1 << 26, None)
@@ -71,9 +71,9 @@ CALLS = np.dtype(
         ("flags", "u1"),
         ("calls", "<u8"),
         ("bytes", "<u8"),
-        ("time", "<i8"),
-        ("least", "<i8"),
-        ("most", "<i8"),
+        ("time_ticks", "<i8"),
+        ("least_ticks", "<i8"),
+        ("most_ticks", "<i8"),
         ("native_ns", "<i8"),
         ("bound_ns", "<i8"),
     ]
@@ -89,7 +89,7 @@ LINK = np.dtype(
         ("receives", "<u8"),
         ("received_bytes", "<u8"),
         ("done", "<u8", 2),
-        ("observed", "<i8"),
+        ("observed_ticks", "<i8"),
         ("predicted_ns", "<f8"),
         ("ratios", "<u8", len(RATIOS)),
     ]
@@ -153,7 +153,8 @@ def parts_of(path: Path) -> Iterator[RankRecord]:
         if not at + HEADER.itemsize <= end <= len(content):
             raise cut_off
         yield RankRecord(header, _entries(content, at + HEADER.itemsize, end, cut_off))
-        at = end if path.name == "record.bin" else len(content)  # a rank's own file has room left
+        is_last = path.name != record_folder.MERGED  # a rank's own file has room left
+        at = len(content) if is_last else end
 
 
 def _entries(content: bytes, at: int, end: int, cut_off: UserError) -> dict[int, NDArray[np.void]]:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
-from thalweg import shape
+from thalweg import record_folder, shape
 from thalweg.errors import UserError
 from thalweg.files import is_file, parse_json, read_text
 from thalweg.record_file import RankRecord
@@ -18,7 +18,7 @@ MOST = 1 << 53
 
 def read_description(folder: Path) -> dict[str, Any]:
     """Reads run.json. Raises UserError if it isn't there, or isn't as docs/record.md says."""
-    path = folder / "run.json"
+    path = folder / record_folder.DESCRIPTION
     if not is_file(path):
         raise UserError(
             f"{folder}: not a run record; make one with `thalweg run --record {folder}`"

@@ -27,6 +27,8 @@ from thalweg.files import (
     write_whole,
     writing,
 )
+from thalweg.record_folder import DESCRIPTION, EVENTS, MERGED, NETWORK, PARTS, PLAN, SUMMARY
+from thalweg.units import timestamp
 
 KEPT = 5
 """Records of a program on its hosts that stay in the cache, however they ended."""
@@ -35,10 +37,9 @@ KEPT_OF_PROGRAM = 20
 LONGEST = 86400.0
 """Seconds after which a run without an end has probably been killed."""
 
-_OWN = ("run.json", "summary.json", "record.bin", "plan.bin", "network.json")
-_EVENTS = "rank-*.events"
-_RANKS = ("rank-*.record", _EVENTS)
-_TRACE = (_EVENTS, "summary.json")
+_OWN = (DESCRIPTION, SUMMARY, MERGED, PLAN, NETWORK)
+_RANKS = (PARTS, EVENTS)
+_TRACE = (EVENTS, SUMMARY)
 _SCHEMA: Mapping[str, Any] = {"schema": 1}
 """What any description of a run has."""
 _IN_SUMMARIES = {"everything_native", "collectives"}
@@ -71,19 +72,19 @@ class Recording:
         network = _as_json(self.network) if self.network else None
         plan = self.plan.read_bytes() if self.plan else None
         self.folder.mkdir(parents=True, exist_ok=True)
-        if (self.folder / "run.json").exists():
+        if (self.folder / DESCRIPTION).exists():
             _remove(self.folder, (*_OWN, *_RANKS))
-        write_whole(self.folder / "run.json", json.dumps(_SCHEMA) + "\n")
+        write_whole(self.folder / DESCRIPTION, json.dumps(_SCHEMA) + "\n")
         if network is not None:
-            (self.folder / "network.json").write_bytes(network)
+            (self.folder / NETWORK).write_bytes(network)
         if plan is not None:
-            (self.folder / "plan.bin").write_bytes(plan)
-        self.begin = _utc()
+            (self.folder / PLAN).write_bytes(plan)
+        self.begin = timestamp(time.time())
         self._began = time.monotonic()
 
     def finish(self, command: Sequence[str], launcher: str, status: int) -> None:
         """Adds what the launcher knows to run.json. A note on standard error says why it can't."""
-        path = self.folder / "run.json"
+        path = self.folder / DESCRIPTION
         try:
             list(self.folder.iterdir())  # NFS forgets that rank 0's file wasn't there before.
             found = described(self.folder) or {**_SCHEMA}
@@ -94,12 +95,12 @@ class Recording:
                 "program": list(self.program),
                 "order": list(self.order) if self.order else None,
                 "start": self.begin,
-                "end": _utc(),
+                "end": timestamp(time.time()),
                 "seconds": round(time.monotonic() - self._began, 3),
                 "status": status,
                 "hosts": list(self.known),
-                "network": _hashed(self.folder / "network.json") if self.network else None,
-                "plan": _hashed(self.folder / "plan.bin") if self.plan else None,
+                "network": _hashed(self.folder / NETWORK) if self.network else None,
+                "plan": _hashed(self.folder / PLAN) if self.plan else None,
             }
             write_whole(path, json.dumps(found, indent=1) + "\n")
         except OSError as error:
@@ -135,7 +136,7 @@ def check_trace(folder: Path, read: Iterable[Path | None]) -> None:
     """Does what check_record() does for a trace in the folder."""
     name = f"trace folder {folder}"
     _check_inputs(folder, name, _TRACE, read)
-    _refuse_others(folder, name, ("summary.json",))
+    _refuse_others(folder, name, (SUMMARY,))
 
 
 def _check_inputs(
@@ -151,7 +152,7 @@ def _refuse_others(folder: Path, name: str, files: Iterable[str]) -> None:
     """Raises UserError for one of the files in the folder that no run has left there. Without a
     record beside it that may be a run's only if it is a summary, as in the folder of a trace."""
     for path in _found(folder, files) if is_folder(folder) else []:
-        if path.name != "summary.json" or not _is_summary(path):
+        if path.name != SUMMARY or not _is_summary(path):
             raise UserError(
                 f"{name}: would replace {path}, which isn't of a run; choose another folder"
             )
@@ -159,7 +160,7 @@ def _refuse_others(folder: Path, name: str, files: Iterable[str]) -> None:
 
 def _is_summary(path: Path) -> bool:
     """Whether a run left a summary.json: it has what a summary has, or events are beside it."""
-    return any(path.parent.glob(_EVENTS)) or _content(path).keys() >= _IN_SUMMARIES
+    return any(path.parent.glob(EVENTS)) or _content(path).keys() >= _IN_SUMMARIES
 
 
 def named(folder: Path, read: Iterable[Path | None] = ()) -> Path:
@@ -168,7 +169,7 @@ def named(folder: Path, read: Iterable[Path | None] = ()) -> Path:
     Raises UserError if no record can be written there, or as check_record() does.
     """
     check_record(folder, read)
-    make_output_folder(folder, f"run record {folder}", "run.json")
+    make_output_folder(folder, f"run record {folder}", DESCRIPTION)
     return folder.absolute()
 
 
@@ -250,7 +251,7 @@ def of_program(program: Sequence[str]) -> list[Path]:
     where the cache can't be read."""
     found: list[Path] = []
     with contextlib.suppress(OSError):
-        found = list(_records().glob(f"{_key(programs.code(program))}-*/*/run.json"))
+        found = list(_records().glob(f"{_key(programs.code(program))}-*/*/{DESCRIPTION}"))
     return sorted((path.parent for path in found), key=lambda path: path.name, reverse=True)
 
 
@@ -265,7 +266,7 @@ def _key(named: str | Sequence[str]) -> str:
 def described(folder: Path) -> dict[str, Any]:
     """Returns what a record's run.json says: what world rank 0 wrote, if it ran here, and from the
     run's end on what the launcher knows. Empty if nothing can be read there."""
-    return _content(folder / "run.json")
+    return _content(folder / DESCRIPTION)
 
 
 def _content(path: Path) -> dict[str, Any]:
@@ -300,8 +301,8 @@ def went_well_on(description: Mapping[str, Any]) -> int:
 
 def files(folder: Path) -> list[Path]:
     """Returns a record's files of the ranks' data: record.bin, then those that aren't in it."""
-    merged = folder / "record.bin"
-    return [*([merged] if merged.exists() else []), *sorted(folder.glob("rank-*.record"))]
+    merged = folder / MERGED
+    return [*([merged] if merged.exists() else []), *sorted(folder.glob(PARTS))]
 
 
 def _as_json(network: Path) -> bytes:
@@ -318,7 +319,3 @@ def _hashed(path: Path) -> Mapping[str, str]:
 def digest(content: bytes) -> str:
     """Returns the hash by which a record names networks and plans."""
     return hashlib.sha256(content).hexdigest()
-
-
-def _utc() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -11,9 +11,6 @@ from thalweg.collective_names import ends_together
 from thalweg.hosts import is_this_machine
 from thalweg.printable import duration
 
-FILE = "summary.json"
-"""Its name in the folder of a run record or of a trace."""
-
 
 class Expected:
     """The summary that a run will leave in some of these files, which may have earlier ones."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from thalweg import events, inputs, record
+from thalweg import events, inputs, record, record_folder
 from thalweg import hosts as host_lists
 from thalweg.analysis import tables
 from thalweg.analysis.tables import Names, Run
@@ -29,7 +29,7 @@ def read(
         raise UserError(f"{folder} is a file, not the folder of a run")
     if not is_folder(folder):
         raise UserError(f"{folder}: no such folder; thalweg run --trace {folder} makes one")
-    known = record.read(folder) if (folder / "run.json").is_file() else None
+    known = record.read(folder) if (folder / record_folder.DESCRIPTION).is_file() else None
     recorded = events.read_all(
         folder, [known.clocks[host] for host in known.placement] if known else ()
     )
@@ -45,8 +45,8 @@ def read(
         )
     names, library, dilation = _known(folder, known)
     names_of_hosts = [known.hosts[host] for host in known.placement] if known else None
-    if network is None and names_of_hosts and (folder / "network.json").is_file():
-        network = folder / "network.json"
+    if network is None and names_of_hosts and (folder / record_folder.NETWORK).is_file():
+        network = folder / record_folder.NETWORK
     net = inputs.network(network) if network else None
     if net is None and hosts is not None:
         names_of_hosts = host_lists.placement(host_lists.parse(hosts), recorded[0].ranks)
@@ -76,7 +76,7 @@ def read(
 def _known(folder: Path, known: record.Run | None) -> tuple[Names, str, float]:
     """Returns what the numbers mean, the MPI library, and how many times slower than the network
     file says a lab was; a run that was aborted has no summary, but maybe a record."""
-    if (folder / "summary.json").is_file():
+    if (folder / record_folder.SUMMARY).is_file():
         summary = events.read_summary(folder)
     elif known is not None:
         summary = dict(known.description)

@@ -4,6 +4,7 @@ Inside Thalweg a time is in seconds, a size in bytes and a rate in bytes per sec
 "10ms" is parsed and printed at the edges only.
 """
 
+import time
 from decimal import Decimal
 
 from thalweg._core import units as _core
@@ -57,6 +58,18 @@ def factor_to_text(factor: float) -> str:
     return format(Decimal(f"{factor:.2g}"), "f")
 
 
+def ratio_to_text(ratio: float, above: str, below: str) -> str:
+    """Prints how many times a ratio is above or below 1: "1.2 times better"."""
+    size, word = (ratio, above) if ratio > 1 else (1 / ratio, below)
+    return f"{factor_to_text(size)} times {word}"
+
+
 def rate_to_text(rate: float) -> str:
     """Prints bits per second, as networks are sold: "100Mbps"; infinity is "unlimited"."""
     return _core.rate_to_text(rate)
+
+
+def timestamp(at: float) -> str:
+    """Prints a time in seconds since 1970 in UTC, to the second that it is in:
+    "2026-01-31T23:59:59Z"."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))

@@ -214,12 +214,6 @@ def of_record(run: "Run", at: float) -> Entry:
     return Entry(at, "record", ratio=ratios)
 
 
-def timestamp(at: float) -> str:
-    """Returns a time in seconds since 1970 as a network file's `measured_at`: in UTC, to the second
-    that it is in."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
-
-
 def seconds(at: str, otherwise: Callable[[], float] = time.time) -> float:
     """Returns a network file's `measured_at`, which is in UTC, in seconds since 1970; if there is
     none, now."""

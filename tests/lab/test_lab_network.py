@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from launch import environment_of_mpi4py
 
 from bench import builds
 from bench.builds import Build
@@ -95,7 +96,7 @@ def test_unmodified_mpi_crosses_the_switch(build: Build, two_sites: Lab, tmp_pat
 def test_python_programs_cross_the_switch(build: Build, two_sites: Lab, tmp_path: Path) -> None:
     """Python loads MPI for mpi4py alone: nobody else sees the library's symbols."""
     pytest.importorskip("mpi4py")
-    settings = build.environment_of_mpi4py(tmp_path)
+    settings = environment_of_mpi4py(build, tmp_path)
     program = "from mpi4py.MPI import COMM_WORLD as w; n = w.allreduce(1); w.rank or print(n)"
     result = launch.run(
         two_sites, "west0",

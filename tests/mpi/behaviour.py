@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from launch import DEFAULTS, build, environment, run
+from launch import DEFAULTS, build, environment, environment_of_mpi4py, run
 
 from bench.machine import repository
 
@@ -124,7 +124,7 @@ def mpi4py(case: Case) -> int | None:
     if importlib.util.find_spec("mpi4py") is None:
         return SKIPPED
     script = str(Path(__file__).parent / "with_mpi4py.py")
-    settings = WITHOUT_RELAYS | build(case.flavour).environment_of_mpi4py(case.folder)
+    settings = WITHOUT_RELAYS | environment_of_mpi4py(build(case.flavour), case.folder)
     _, summary = case.run([sys.executable, script], settings)
     once = {"bcast": 1, "allreduce": 1, "gather": 1, "scatter": 1, "barrier": 1}
     expected = {**once, "allgather": 2, "alltoall": 3}

@@ -13,6 +13,7 @@ otherwise they pretend to be on three, so that their calls are planned.
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -52,6 +53,23 @@ def launcher_environment(flavour: str) -> dict[str, str]:
         # Useless on one host, and each rank of Open MPI 5.0 sleeps for a second as it is closed.
         "OMPI_MCA_btl": "^ofi",
     }
+
+
+def environment_of_mpi4py(library: Build, folder: Path) -> dict[str, str]:
+    """Returns what lets mpi4py load a build's library.
+
+    Its wheel looks for the name that MPICH itself gives its library; Debian's differs, and gets a
+    link in the folder.
+    """
+    settings = {**library.environment, "MPI4PY_MPIABI": library.flavour}
+    if library.name == "mpich-4.0":
+        known = subprocess.run(
+            ["/sbin/ldconfig", "-p"], check=True, capture_output=True, text=True
+        ).stdout
+        if found := re.search(r"libmpich\.so\.12 .*=> (.*)", known):
+            (folder / "libmpi.so.12").symlink_to(found[1])
+        settings["LD_LIBRARY_PATH"] = str(folder)
+    return settings
 
 
 def run(

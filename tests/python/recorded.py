@@ -75,10 +75,14 @@ class Recording:
         """Writes the files that the runtime would."""
         folder.mkdir(exist_ok=True)
         for each in self.events():
+            count = len(each.transfers) + len(each.calls)
             header = np.zeros(1, events.HEADER)
-            header["magic"], header["record_size"], header["version"] = events.MAGIC, 64, 1
+            header["magic"], header["record_size"] = events.MAGIC, events.TRANSFER.itemsize
+            header["version"], header["count"], header["room"] = 2, count, max(count, 1)
             header["world_rank"], header["world_size"] = each.rank, ranks or self.ranks
-            content = header.tobytes() + each.transfers.tobytes() + each.calls.tobytes()
+            header["scale"]["ns_per_tick"], header["clock"]["error_ns"] = 1, -1
+            records = each.transfers.tobytes() + each.calls.tobytes()
+            content = header.tobytes() + (records or bytes(events.TRANSFER.itemsize))
             (folder / f"rank-{each.rank}.events").write_bytes(content)
         summary = {"library": "openmpi", "algorithms": ["drawn"], "reasons": ["off"]}
         (folder / "summary.json").write_text(json.dumps(summary))

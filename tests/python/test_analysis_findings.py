@@ -101,9 +101,8 @@ def test_the_longest_path_of_last_arrivals_leads_to_who_is_waited_for() -> None:
         made.message(call, 1, 3, (late + 301, late + 302), (late, late + 400), step=3)
     run = made.run()
     nodes = stages.nodes(run, stages.edges(run))
-    graph = imbalance.last_arrivals(run, nodes, stages.shape_of_calls(run))
+    graph = imbalance.last_arrivals(nodes, stages.shape_of_calls(run))
     assert imbalance.longest_paths(graph) == [imbalance.Imbalance(0, 5, (0, 1, 3), (5, 5, 5))]
-    assert imbalance.last_entries(run).filter(pl.col("rank") == 3)["share"].to_list() == [1.0]
 
 
 def test_calls_of_one_algorithm_by_different_trees_have_no_common_path() -> None:

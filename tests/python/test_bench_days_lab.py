@@ -79,7 +79,7 @@ def test_the_figure_has_a_panel_for_each_collective() -> None:
 
 def test_the_timeline_leads_from_hour_to_hour() -> None:
     assert [moment.hour for moment in MOMENTS] == [6.0 * at for at in range(8)]
-    found = days_lab.with_timeline("cloud", MOMENTS)
+    found = days_lab.with_timeline(MOMENTS)
     steps = sorted({change["at"] for change in found.document["timeline"]})
     assert len(steps) == len(MOMENTS) - 1
     assert len(found.document["timeline"]) == len(steps) * 16 * 15
@@ -204,7 +204,7 @@ def test_what_is_missing_is_measured_hour_by_hour(
     FakeSession.folder = tmp_path
     monkeypatch.setattr(days_lab, "Session", FakeSession)
     monkeypatch.setattr(days_lab, "drifted", lambda _name: MOMENTS[:3])
-    monkeypatch.setattr(days_lab, "with_timeline", lambda _name, moments: moments[0].scenario)
+    monkeypatch.setattr(days_lab, "with_timeline", lambda moments: moments[0].scenario)
     monkeypatch.setattr(report, "results", tmp_path / "results")
     settings = Settings([BUILD], ["cloud"], repetitions=2, save=False)
     page = Page(settings, days_lab.subject, days_lab_page.contents)

@@ -11,15 +11,9 @@ from thalweg import clocks, events, runs
 from thalweg.errors import UserError
 
 
-def header(
-    rank: int = 0, ranks: int = 2, offset: int = 0, dropped: int = 0, version: int = 1
-) -> bytes:
-    return struct.pack("<8sIIiiqQ24x", b"THWGEVT1", 64, version, rank, ranks, offset, dropped)
-
-
 def mapped(
     count: int, room: int, events: bytes, clock: tuple[int, ...] = (0,) * 6, *, rank: int = 0,
-    begin: int = 50_000, run: int = 1,
+    begin: int = 50_000, run: int = 1, version: int = 2,
 ) -> bytes:  # fmt: skip
     """A file as the runtime leaves it: ticks of 2 ns, of which 1000 is at `begin` nanoseconds."""
     return (
@@ -27,7 +21,7 @@ def mapped(
             "<8sIIiiqQQqqd6qQ",
             b"THWGEVT1",
             64,
-            2,
+            version,
             rank,
             2,
             0,
@@ -70,20 +64,18 @@ def call(number: int, planned: int, reason: int, enter: int, exit_: int, kind: i
 
 def test_transfers_and_calls_come_apart_with_aligned_clocks(tmp_path: Path) -> None:
     path = tmp_path / "rank-1.events"
-    path.write_bytes(
-        header(rank=1, offset=1000, dropped=9)
-        + transfer(0, 0, 400, (10, 20, 30))
-        + call(0, 1, 0, 5, 40)
-        + transfer(1, 0, 500, (50, 60, 70))
+    ring = (
+        transfer(0, 0, 400, (10, 20, 30)) + call(0, 1, 0, 5, 40) + transfer(1, 0, 500, (50, 60, 70))
     )
+    path.write_bytes(mapped(12, 3, ring, (0, 0, 1000, 0, 0, -1), rank=1, begin=2000))
     read = events.read(path)
     assert (read.rank, read.ranks, read.dropped) == (1, 2, 9)
     assert read.transfers["size"].tolist() == [400, 500]
-    assert read.transfers["posted_ns"].tolist() == [1010, 1050]
-    assert read.transfers["applied_ns"].tolist() == [1030, 1070]
+    assert read.transfers["posted_ns"].tolist() == [1020, 1100]
+    assert read.transfers["applied_ns"].tolist() == [1060, 1140]
     assert read.transfers["direction"].tolist() == [events.RECEIVE] * 2
     assert read.transfers[["peer", "step", "segment", "tag"]][0].tolist() == (0, 3, 4, 5)
-    assert read.calls[["size", "enter_ns", "exit_ns"]].tolist() == [(800, 1005, 1040)]
+    assert read.calls[["size", "enter_ns", "exit_ns"]].tolist() == [(800, 1010, 1080)]
     assert read.calls[["planned", "root", "ranks", "leader", "sequence", "algorithm", "window"]][
         0
     ].tolist() == ((1, 1, 2, 0, 7, 3, 8))
@@ -94,11 +86,10 @@ def test_transfers_and_calls_come_apart_with_aligned_clocks(tmp_path: Path) -> N
     [
         (b"", "not an events file"),
         (b"x" * 200, "not an events file"),
-        (header(version=3), "version 3"),
-        (header(version=2), "cut off in its header"),
+        (mapped(count=0, room=1, events=bytes(64), version=3), "version 3"),
+        (mapped(count=0, room=1, events=b"")[:-1], "cut off in its header"),
         (mapped(count=1, room=2, events=call(0, 1, 0, 5, 40)), "cut off, or damaged"),
         (mapped(count=0, room=0, events=b""), "cut off, or damaged"),
-        (header() + b"x" * 10, "cut off"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, content: bytes, complaint: str) -> None:
@@ -122,10 +113,10 @@ def test_nonblocking_calls_are_calls_of_a_type_of_their_own(tmp_path: Path) -> N
 def test_all_ranks_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no events"):
         events.read_all(tmp_path)
-    (tmp_path / "rank-1.events").write_bytes(header(rank=1))
+    (tmp_path / "rank-1.events").write_bytes(mapped(0, 1, bytes(64), rank=1))
     with pytest.raises(UserError, match="rank 0"):
         events.read_all(tmp_path)
-    (tmp_path / "rank-0.events").write_bytes(header(rank=0))
+    (tmp_path / "rank-0.events").write_bytes(mapped(0, 1, bytes(64), rank=0))
     assert [it.rank for it in events.read_all(tmp_path)] == [0, 1]
     with pytest.raises(UserError, match="summary"):
         events.read_summary(tmp_path)

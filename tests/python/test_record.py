@@ -111,7 +111,7 @@ def test_rows_become_a_matrix(tmp_path: Path) -> None:
         0, 3, messages(2, [(1, 0), (2, 70)]), messages(1, [(0, 0), (4, 40)]), messages(3, [(5, 0)])
     )
     second = part(1, 3, messages(0, [(0, 0), (1, 8)]))
-    matrix = record.read_matrix(write(tmp_path, 3, first + ROOM, second))
+    matrix = record.read(write(tmp_path, 3, first + ROOM, second)).matrix
     assert list(zip(matrix.sender, matrix.receiver, strict=True)) == [
         (0, 1),
         (0, 2),

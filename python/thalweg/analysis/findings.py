@@ -65,7 +65,7 @@ def find(run: Run) -> Findings:
         means,
         breakdown(run, means),
         stages.serialisation(of_nodes, run),
-        imbalance.longest_paths(imbalance.last_arrivals(run, of_nodes, shape_of)),
+        imbalance.longest_paths(imbalance.last_arrivals(of_nodes, shape_of)),
         _groups(by_rank, shape_of),
         late,
         outliers.period(late["begin"].to_numpy().astype(float), late["cost"].to_numpy()),

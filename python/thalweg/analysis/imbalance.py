@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import polars as pl
 
 from thalweg.analysis import stages
-from thalweg.analysis.tables import Run
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Imbalance:
         return self.counts[-1] / self.calls if self.calls else 0.0
 
 
-def last_arrivals(run: Run, of_nodes: pl.DataFrame, shapes: pl.DataFrame) -> pl.DataFrame:
+def last_arrivals(of_nodes: pl.DataFrame, shapes: pl.DataFrame) -> pl.DataFrame:
     """Returns the graph: shape, node, contributor, `last`: in how many of its `calls` it arrived
     last, each segment counting for its share of a call, and `waited`: mean nanoseconds for which
     the node's other contributors waited then. Shapes whose trees differ between calls are left out.
@@ -87,17 +86,3 @@ def _longest(shape: int, graph: pl.DataFrame) -> Imbalance:
         node = following
     calls = int(graph["calls"].max() or 0)  # type: ignore[arg-type]
     return Imbalance(shape, calls, tuple(path), tuple(counts))
-
-
-def last_entries(run: Run) -> pl.DataFrame:
-    """Returns for calls of any schedule how often each rank entered last: kind, planned, rank,
-    last, calls, share."""
-    calls = run.calls.with_columns(
-        (pl.col("enter") == pl.col("enter").max().over("call")).alias("is_last")
-    )
-    found = calls.group_by("kind", "planned", "rank").agg(
-        pl.col("is_last").sum().cast(pl.Int64).alias("last"), pl.len().alias("calls")
-    )
-    return found.with_columns((pl.col("last") / pl.col("calls")).alias("share")).sort(
-        "kind", "planned", "rank"
-    )

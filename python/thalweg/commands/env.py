@@ -2,7 +2,7 @@
 
 import typer
 
-from thalweg import console, run_summary, switches
+from thalweg import console, record_folder, switches
 from thalweg.errors import UserError
 from thalweg.files import make_output_folder
 from thalweg.options import (
@@ -42,7 +42,7 @@ def command(
     )  # fmt: skip
     prepared = prepare(request)
     if trace:
-        make_output_folder(trace, f"trace folder {trace}", run_summary.FILE)
+        make_output_folder(trace, f"trace folder {trace}", record_folder.SUMMARY)
     variables = prepared.environment(trace=trace, adapt=switches.is_on("THALWEG_ADAPT"))
     if json:
         console.show_json({"launcher": str(prepared.launcher.path), "environment": variables})

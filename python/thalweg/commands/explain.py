@@ -15,6 +15,7 @@ from thalweg import (
     inputs,
     races,
     record,
+    record_folder,
     recording,
     units,
 )
@@ -75,7 +76,7 @@ def command(
     """
     name = said_once(collective, collective_option, "collective")
     wanted_size = said_once(size, size_option, "size")
-    if is_file(net / "summary.json"):
+    if is_file(net / record_folder.SUMMARY):
         refuse(
             {"-n": ranks, "-H": hosts, "--root": root, "--mpi": mpi},
             "is for a network, not for the folder of a run; leave it out",
@@ -101,8 +102,8 @@ def command(
 
 def _refuse_unended(folder: Path) -> None:
     """Raises UserError for the folder of a run without a summary, as of one that was killed."""
-    is_record = is_file(folder / "run.json")
-    is_traced = is_folder(folder) and any(folder.glob("rank-*.events"))
+    is_record = is_file(folder / record_folder.DESCRIPTION)
+    is_traced = is_folder(folder) and any(folder.glob(record_folder.EVENTS))
     if not (is_record or is_traced):
         return
     if is_record and not (found := record.read(folder)).unfinished and not found.missing:

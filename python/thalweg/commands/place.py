@@ -22,6 +22,7 @@ from thalweg import (
     picture,
     placement,
     placement_picture,
+    record_folder,
     units,
 )
 from thalweg import hosts as host_lists
@@ -250,7 +251,7 @@ def _show(placed: ComparedPlacement, written: _Written, drawn: Path | None, *, j
     if json:
         console.show_json(
             placement.as_json(placed)
-            | {"file": _text(written.file), "command": written.launch, "picture": _text(drawn)}
+            | {"file": written.file, "command": written.launch, "picture": drawn}
         )
         return
     console.show(*placement.parts(placed))
@@ -279,10 +280,6 @@ def _drawing(placed: ComparedPlacement) -> str:
     )
 
 
-def _text(path: Path | None) -> str | None:
-    return str(path) if path else None
-
-
 def _network(
     path: Path, found: Program, given: Path | None, hosts: Sequence[Host] | None, called: str
 ) -> Network:
@@ -292,7 +289,7 @@ def _network(
     """
     if given:
         return inputs.network(given)
-    kept = path / "network.json"
+    kept = path / record_folder.NETWORK
     if found.run and kept.exists():
         return inputs.network(kept)
     if hosts and (known := knowledge.kept(hosts)):

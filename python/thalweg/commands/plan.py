@@ -320,7 +320,7 @@ def run_table(
     entries = [] if reason else table.entries
     if json:
         console.show_json(
-            {"file": str(output) if output else None, "library": setting.library}
+            {"file": output, "library": setting.library}
             | {"placement": [setting.host(rank) for rank in range(count)]}
             | {"entries": [_entry_json(entry) for entry in entries], "reason": reason or None}
         )

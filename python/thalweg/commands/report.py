@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from thalweg import console, events, inputs, record, runs
+from thalweg import console, events, inputs, record, record_folder, runs
 from thalweg.analysis import findings
 from thalweg.analysis.tables import Run
 from thalweg.errors import UserError
@@ -101,7 +101,7 @@ def _of_runs(folders: Sequence[Path], network: Path | None, hosts: str | None) -
         return comparison.page(side, *other)
     found = findings.find(side.events) if side.events else None
     net = side.events.network if side.events else None
-    own = folders[0] / "network.json"
+    own = folders[0] / record_folder.NETWORK
     if net is None and (network or own.is_file()):
         net = inputs.network(network or own)
     summary, faults = _summary(folders[0])
@@ -110,7 +110,7 @@ def _of_runs(folders: Sequence[Path], network: Path | None, hosts: str | None) -
 
 def _summary(folder: Path) -> tuple[dict[str, Any] | None, list[str]]:
     """Returns a run's summary, if it has one, or what is wrong with it."""
-    if not is_file(folder / "summary.json"):
+    if not is_file(folder / record_folder.SUMMARY):
         return None, []
     try:
         return events.read_summary(folder), []
@@ -129,8 +129,8 @@ def _names(folders: Sequence[Path]) -> list[str]:
 
 
 def _side(folder: Path, name: str, network: Path | None, hosts: str | None) -> Side:
-    recorded = record.read(folder) if (folder / "run.json").is_file() else None
-    if recorded is not None and not any(folder.glob("rank-*.events")):
+    recorded = record.read(folder) if (folder / record_folder.DESCRIPTION).is_file() else None
+    if recorded is not None and not any(folder.glob(record_folder.EVENTS)):
         return Side(name, recorded, None)
     found: Run | None = None
     try:

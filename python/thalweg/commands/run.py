@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from thalweg import console, follow_up, run_summary, switches
+from thalweg import console, follow_up, record_folder, run_summary, switches
 from thalweg.caution import Caution, check_threshold
 from thalweg.errors import UserError
 from thalweg.files import make_output_folder, temporary_folder, write_error
@@ -186,7 +186,7 @@ def _own_summary(folder: Path, others: Sequence[Path], first_host: str) -> Path 
     if named := os.environ.get("THALWEG_SUMMARY"):
         return Path(named)
     is_needed = not others or is_this_machine(first_host)
-    return folder / run_summary.FILE if is_needed else None
+    return folder / record_folder.SUMMARY if is_needed else None
 
 
 def _check_placement(
@@ -253,7 +253,7 @@ def _begin_records(wanted: _Wanted, prepared: Preparation) -> "Recording | None"
     """Begins the trace and the run record, as far as they are wanted. Raises UserError for a folder
     that can't be written, or that has what is read."""
     if wanted.trace:
-        make_output_folder(wanted.trace, f"trace folder {wanted.trace}", run_summary.FILE)
+        make_output_folder(wanted.trace, f"trace folder {wanted.trace}", record_folder.SUMMARY)
     network = wanted.request.network
     if wanted.record and network != prepared.network:  # else it gets a copy of the user's file
         from thalweg.recording import check_record
@@ -307,7 +307,7 @@ def _start(wanted: _Wanted, prepared: Preparation, recording: "Recording | None"
     with temporary_folder() as folder:
         others = [each for each in (recorded, wanted.trace) if each]
         own_file = _own_summary(folder, others, prepared.placement[0])
-        files = [own_file, *(each / run_summary.FILE for each in others)]
+        files = [own_file, *(each / record_folder.SUMMARY for each in others)]
         expected = run_summary.Expected(filter(None, files))
         own_variables = prepared.environment(
             trace=wanted.trace, summary=own_file, record=recorded, events=wanted.events,
@@ -357,15 +357,11 @@ def _tell(
     recorded = recording.folder if recording else None
     if wanted.json:
         console.show_json(
-            {"command": ended.words, "status": status, "plan": _text(prepared.plan)}
-            | {"network": _text(prepared.network), "summary": summary}
-            | {"record": _text(recorded), "placement": _as_json(prepared)}
+            {"command": ended.words, "status": status, "plan": prepared.plan}
+            | {"network": prepared.network, "summary": summary}
+            | {"record": recorded, "placement": _as_json(prepared)}
             | {"outcome": came_of_it}
         )
     elif ended.is_preloaded:
         unnamed = recorded if wanted.record is None else None
         follow_up.tell(summary, came_of_it, unnamed, is_missing=is_missing)
-
-
-def _text(path: Path | None) -> str | None:
-    return str(path) if path else None

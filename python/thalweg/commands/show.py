@@ -166,9 +166,7 @@ def _show_program(
         found = communication_picture.matrix(title, program.matrix, quantities[0])
         picture.write(drawn, found)
     if json:
-        console.show_json(
-            communication_text.as_json(program) | {"file": str(drawn) if drawn else None}
-        )
+        console.show_json(communication_text.as_json(program) | {"file": drawn})
     elif drawn:
         console.show(f"written to {drawn}")
     else:

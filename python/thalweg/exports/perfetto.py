@@ -35,7 +35,6 @@ _PACKET, _TIMESTAMP, _SEQUENCE_ID, _TRACK_EVENT, _INTERNED, _FLAGS = (
     0x62,
     0x68,
 )
-_TRACK_DESCRIPTOR = 60 * 8 + 2
 _FLOW, _FLOW_END, _UNUSED = 47 * 8 + 1, 48 * 8 + 1, 2000 * 8 + 1
 _EVENT = np.dtype(
     [

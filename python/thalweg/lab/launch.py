@@ -3,7 +3,6 @@
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from thalweg import paths
@@ -95,28 +94,3 @@ def run(
         timeout=timeout,
         check=False,
     )
-
-
-@dataclass(frozen=True)
-class Launch:
-    """The result of a launch of an MPI program, and how often it failed before."""
-
-    result: subprocess.CompletedProcess[str]
-    failed: int
-
-
-def run_with_retries(
-    lab: Lab, arguments: Sequence[str], attempts: int = 3, timeout: float | None = None
-) -> Launch:
-    """Runs a command on the first host until it succeeds; counts the attempts that failed."""
-    failed = 0
-    while True:
-        try:
-            result = run(lab, lab.hosts[0], arguments, environment(lab), timeout)
-        except subprocess.TimeoutExpired:
-            result = subprocess.CompletedProcess(list(arguments), 124, "", "timed out")
-        if result.returncode == 0:
-            return Launch(result, failed)
-        failed += 1
-        if failed == attempts:
-            return Launch(result, failed)

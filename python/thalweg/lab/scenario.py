@@ -84,11 +84,6 @@ class Scenario:
         ]
         return min((float(rate) for rate in rates if rate is not None), default=float("inf"))
 
-    def least_latency(self) -> float:
-        """Returns the latencies of all pairs, in seconds."""
-        count = len(self.hosts)
-        return min(self.latency(a, b) for a in range(count) for b in range(count) if a != b)
-
 
 def names() -> list[str]:
     """Returns the names of the built-in scenarios."""

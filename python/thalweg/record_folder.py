@@ -1,0 +1,12 @@
+"""The names of the files in the folder of a run record: docs/record.md says what they have."""
+
+DESCRIPTION = "run.json"
+SUMMARY = "summary.json"
+"""World rank 0's, also in the folder of a trace."""
+NETWORK = "network.json"
+PLAN = "plan.bin"
+MERGED = "record.bin"
+PARTS = "rank-*.record"
+"""A file of each rank, as a pattern."""
+EVENTS = "rank-*.events"
+"""A file of each rank, as a pattern, also in the folder of a trace."""
