@@ -292,14 +292,16 @@ def test_a_link_is_busy_as_long_as_other_messages_need_it() -> None:
     assert path["resource"].to_list() == ["", f"link {first} -> {second}"]
 
 
-def test_paths_end_whatever_the_clocks_say() -> None:
+@pytest.mark.parametrize("start", [0, 1 << 57], ids=["", "up for years"])
+def test_paths_end_whatever_the_clocks_say(start: int) -> None:
     rng = random.Random(3)
     made = Recording(4)
     for _ in range(20):
-        call = made.call(Kind.alltoall, {rank: (0, rng.randrange(1, 100)) for rank in range(4)})
+        ends = {rank: (start, start + rng.randrange(1, 100)) for rank in range(4)}
+        call = made.call(Kind.alltoall, ends)
         for sender in range(4):
             for receiver in range(4):
-                times = [rng.randrange(0, 100) for _ in range(4)]
+                times = [start + rng.randrange(0, 100) for _ in range(4)]
                 if sender != receiver:
                     made.message(call, sender, receiver, (times[0], times[1]), (times[2], times[3]))
     found = paths.causes(made.run())

@@ -209,7 +209,7 @@ class _Walk:
         all_end = np.concatenate([end, leave])
         all_late = np.concatenate([late_row, np.arange(len(enter))])
         # Every step goes back in time, so that a path ends whatever the clocks say.
-        latest = np.concatenate([np.minimum(ready, end - 1), leave])
+        latest = np.concatenate([np.minimum(ready, np.nextafter(end, -np.inf)), leave])
         before = _last_before(row, end, all_late, latest)
         begin = np.where(before >= 0, end[before] if len(end) else 0.0, enter[all_late])
         begin = np.minimum(begin, all_ready)
