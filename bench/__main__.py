@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from bench import (
-    breakdown,
+    breakdown_figure,
     builds,
     machine,
     never_slower,
@@ -126,7 +126,7 @@ def _add(name: str, chosen: Mapping[str, Command], description: str | None) -> N
             programs=_known(
                 program or [],
                 [
-                    *breakdown.sizes,
+                    *breakdown_figure.sizes,
                     *placement_programs.programs,
                     *timeline_runs.programs,
                     *smpi_model.programs,

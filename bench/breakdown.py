@@ -7,10 +7,21 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bench import campaign, cmpi_collectives, program, sources
+from bench import breakdown_smpi, campaign, program, sources
+from bench.breakdown_figure import (
+    as_printed,
+    cmpi,
+    colours,
+    paper,
+    share_text,
+    sizes,
+    steps,
+    time_or_none,
+    titles,
+    variants,
+)
 from bench.builds import Build
 from bench.campaign import Campaign
-from bench.cmpi_collectives import Shape
 from bench.page import Page, Part, runs_that_failed
 from bench.plot import BarPanel, Stack, bar_chart
 from bench.program import Program, Result, Run, runs_of
@@ -19,38 +30,23 @@ from bench.samples import native, thalweg
 from bench.session import LaunchFailedError, Planned, Session, physical_limit
 from bench.settings import Settings
 from bench.summary import summarise
-from thalweg import algorithms, units
-from thalweg.collective import Kind
+from thalweg import units
 from thalweg.lab.scenario import Scenario
 
 scenarios = ("cloud",)
-steps = 128  # of N-body, as in Figure 11c
 few_steps = 4  # to find the computation's time, and of --quick
-sizes = {"cg": (25_600, 102_400, 409_600), "nbody": (65_536, 262_144, 1_000_000)}
-"""Bytes of a broadcast, up to the paper's largest: 51,200 numbers in CG, 1 MB in N-body."""
-paper = {"cg": 0.416, "nbody": 0.143}
-"""The time that CMPI saved over MPICH2, overheads included, on 64 instances of Amazon EC2.
-
-Section 5.4; the abstract swaps the two.
-"""
 subject = Subject(
     "breakdown",
     "CG and N-body, end to end",
     (*sources.run_on_lab, "examples"),
     ("scenario", "build", "program", "bytes", "variant"),
 )
-titles = {"cg": "CG", "nbody": "N-body"}
-cmpi = "cmpi"
-variants = {native: "native", cmpi: "CMPI", thalweg: "Thalweg"}
-colours = {"computation": "#6baed6", "communication": "#fd8d3c", "other overheads": "#969696"}
 round_times_bound = 6.0  # gather and broadcast, natively; as far as progress is concerned
 all_times_native = 2.5  # a run of each variant; as far as progress is concerned
 
 
 def run(settings: Settings) -> None:
     if settings.simulate:
-        from bench import breakdown_smpi  # it needs this module
-
         breakdown_smpi.run(settings)
         return
     page = Page(settings, subject, contents)
@@ -96,17 +92,6 @@ def _add(
         console.print(f"[red]{failure}")
         return
     page.add(labels(session.name, build.name, each), facts(result, session), result.samples())
-
-
-def as_printed() -> str:
-    """Returns what THALWEG_FORCE is for CMPI's trees; it leaves allreduces to the library."""
-    parameters = Shape().parameters()
-    trees = {
-        kind.name: algorithms.force_text(cmpi_collectives.algorithms[kind], parameters)
-        for kind in (Kind.bcast, Kind.reduce, Kind.gather)
-    }
-    trees[Kind.allreduce.name] = native
-    return ";".join(f"{name}={tree}" for name, tree in trees.items())
 
 
 def labels(scenario: str, build: str, each: Program) -> dict[str, Any]:
@@ -220,10 +205,6 @@ def verdict(part: Part) -> str:
     )
 
 
-def share_text(value: float) -> str:
-    return f"{100 * value:.1f} %"
-
-
 def table(parts: Sequence[Part]) -> Table:
     """The bars in numbers."""
     rows = Table(
@@ -250,10 +231,6 @@ def table(parts: Sequence[Part]) -> Table:
                 "-" if variant == native else share_text(1 - own["communication"] / whole),
             )  # fmt: skip
     return rows
-
-
-def time_or_none(value: float) -> str:
-    return seconds(value) if value > 0 else "-"
 
 
 def _rounds(name: str, run: Run) -> int:

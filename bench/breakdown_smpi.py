@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench import (
-    breakdown,
+    breakdown_figure,
     breakdown_smpi_page,
     cmpi,
     cmpi_collectives,
@@ -30,7 +30,7 @@ from bench import (
     smpi_run,
     sources,
 )
-from bench.breakdown import steps
+from bench.breakdown_figure import steps
 from bench.breakdown_smpi_page import Sample, cg, nbody
 from bench.cmpi_collectives import Shape
 from bench.page import Page, Record
@@ -82,7 +82,7 @@ def run(settings: Settings) -> None:
     left = {
         ranks: [
             name
-            for name in breakdown.sizes
+            for name in breakdown_figure.sizes
             if name in (settings.programs or [name])
             and not page.has({"ranks": ranks, "program": name})
         ]
@@ -168,8 +168,12 @@ class Setting:
         """Simulates a program with each size, one variant after the other."""
         for size in sizes(name, self._ranks):
             problems = [self._problem(*each) for each in calls(name, self._ranks, size)]
-            made = {native: 0.0, breakdown.cmpi: _trees(problems), thalweg: self._plan(problems)}
-            for variant in breakdown.variants:
+            made = {
+                native: 0.0,
+                breakdown_figure.cmpi: _trees(problems),
+                thalweg: self._plan(problems),
+            }
+            for variant in breakdown_figure.variants:
                 first, last = (
                     self.total(timed(name, self._ranks, size, rounds), variant, built)
                     for rounds in (few, more)
@@ -199,8 +203,8 @@ class Setting:
         file.unlink(missing_ok=True)
         command = self._inputs.command(program, built[variant != native], chosen)
         environment = self._inputs.environment(program, how)
-        if variant == breakdown.cmpi:
-            environment["THALWEG_FORCE"] = breakdown.as_printed()
+        if variant == breakdown_figure.cmpi:
+            environment["THALWEG_FORCE"] = breakdown_figure.as_printed()
         command += ["--json", str(file)]
         found = smpi_run.simulate(command, environment, self._folder, longest)
         if found.seconds is None:

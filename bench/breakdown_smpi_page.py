@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench import program
-from bench.breakdown import cmpi, colours, paper, share_text, steps, time_or_none, titles
-from bench.breakdown import variants as on_lab
+from bench.breakdown_figure import cmpi, colours, paper, share_text, steps, time_or_none, titles
+from bench.breakdown_figure import variants as on_lab
 from bench.page import Part
 from bench.plot import BarPanel, Stack, bar_chart
 from bench.report import Content, Figure, Table, judged, percent, seconds

@@ -229,8 +229,7 @@ void bind_extracts(nb::class_<Network>& c, const std::string& name) {
 
 std::vector<HostId> ascending(std::vector<HostId> hosts) {
   std::ranges::sort(hosts);
-  const auto doubled = std::ranges::unique(hosts);
-  hosts.erase(doubled.begin(), doubled.end());
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
   return hosts;
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench import breakdown, campaign, nbody, program
+from bench import breakdown, breakdown_figure, campaign, nbody, program
 from bench.builds import Build
 from bench.page import Page, Part, read_parts, write_parts
 from bench.program import Program, Result
@@ -58,7 +58,7 @@ def test_computation_makes_up_its_share(each: Program) -> None:
 
 def test_the_paper_takes_the_vector_in_numbers() -> None:
     # 51,200 unknowns of 8 bytes.
-    assert program.cg(max(breakdown.sizes["cg"])).arguments == ("--size", "51200")
+    assert program.cg(max(breakdown_figure.sizes["cg"])).arguments == ("--size", "51200")
 
 
 def test_what_is_stacked() -> None:
@@ -98,7 +98,7 @@ def test_cmpi_s_trees_pay_for_the_probe_alone() -> None:
 
 
 def test_cmpi_s_trees_are_forced_and_nothing_else_is_planned() -> None:
-    assert breakdown.as_printed() == (
+    assert breakdown_figure.as_printed() == (
         "bcast=hierarchical:adjust=printed;reduce=hierarchical:adjust=printed;"
         "gather=distance-tree:adjust=printed;allreduce=native"
     )

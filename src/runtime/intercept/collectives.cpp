@@ -162,7 +162,7 @@ int execute_apart(Runtime& runtime, Communicator* communicator, const Call& call
       return code;
     }
     if (const int error = add_communicator(runtime, call.comm, communicator)) return error;
-    if (communicator == nullptr) return code; // Its ranks are threads.
+    if (communicator == nullptr) return code;
     record.event.sequence = communicator->calls++;
     record.set(*communicator);
   }
@@ -181,13 +181,11 @@ int go_on_negotiating(Communicator& communicator, const Call& call) {
 }
 
 /// Executes a call on a communicator.
-/// @param communicator null at its first call, and always if its ranks are threads
+/// @param communicator null at its first call, and always if none is kept of it
 int execute_on(Runtime* it, Communicator* communicator, const Call& call,
                NativeCall execute_natively) {
   CallRecord record(*it, it->counters, call);
-  // Nothing is asked about MPI_COMM_NULL: the error is the call's alone.
-  if (communicator == nullptr && it->active() && it->settings.reproducible &&
-      call.comm != native.comm_null)
+  if (communicator == nullptr && it->active() && it->settings.reproducible)
     if (const int error = add_communicator(*it, call.comm, communicator)) return error;
   if (communicator == nullptr) return execute_apart(*it, nullptr, call, record, execute_natively);
   record.event.sequence = communicator->calls++;

@@ -237,7 +237,7 @@ int execute_first(Runtime& runtime, const NeighborhoodCall& call, CallRecord& re
   }
   Communicator* communicator = nullptr;
   if (const int error = add_communicator(runtime, call.comm, communicator)) return error;
-  if (communicator == nullptr) return code; // Its ranks are threads.
+  if (communicator == nullptr) return code;
   record.event.sequence = communicator->calls++;
   record.set(*communicator);
   finish_native(runtime, communicator, call, record);

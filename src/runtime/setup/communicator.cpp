@@ -189,7 +189,7 @@ void Communicator::enable_at_once(MPI_Comm comm, Runtime& runtime) {
 }
 
 Communicator* Communicators::add(MPI_Comm comm, Runtime& runtime) {
-  if (has_thread_ranks(comm)) return nullptr;
+  if (comm == native.comm_null || has_thread_ranks(comm)) return nullptr;
   const OwnArithmetic arithmetic;
   auto made = std::make_unique<Communicator>();
   made->number = ++_met;

@@ -84,7 +84,8 @@ public:
   /// Returns null if the communicator hasn't been used. A plain look-up: any handle is allowed. The
   /// last one that a thread found costs it a few nanoseconds.
   [[nodiscard]] Communicator* find(MPI_Comm comm) { return _communicators.find(comm); }
-  /// Adds a communicator that isn't known. Local. Returns null, and adds nothing, if its ranks are
+  /// Adds a communicator that isn't known. Local. Returns null, and adds nothing, if it is
+  /// MPI_COMM_NULL, of which only the program's call may raise an error, or if its ranks are
   /// threads: an entry would be that of several ranks, and go with the first of them.
   Communicator* add(MPI_Comm comm, Runtime& runtime);
   /// Adds COMM_WORLD and COMM_SELF. Collective over COMM_WORLD if the runtime is active.
