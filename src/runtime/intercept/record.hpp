@@ -56,7 +56,8 @@ int guarded(MPI_Comm comm, const Body& body) {
 /// Sets a communicator up at its first call. Returns MPI_SUCCESS, or the code of an error, which
 /// its error handler was told of: there is no memory.
 /// @param added null for MPI_COMM_NULL, and if the communicator's ranks are threads: its calls are
-/// native, and aren't recorded, since they come at once in programs without MPI_THREAD_MULTIPLE, too
+/// native, and aren't recorded, since they come at once in programs without MPI_THREAD_MULTIPLE,
+/// too
 int add_communicator(Runtime& runtime, MPI_Comm comm, Communicator*& added);
 
 /// Decides how a call on a communicator that is set up is executed, and says so as far as it is
