@@ -47,15 +47,18 @@ subject = Subject(
     "breakdown-simulated",
     "CG and N-body, end to end, simulated",
     (
-        *sources.planned, "src/probe", "src/runtime", "examples", "bench/breakdown_smpi.py",
-        "bench/levels.c", "bench/simulated_clock.c", "bench/smpi_model.py",
-        "bench/smpi_programs.py", "bench/smpi_run.py",
+        *sources.planned, "src/probe", "src/runtime", "examples", "bench/breakdown_figure.py",
+        "bench/breakdown_smpi.py", "bench/cmpi.py", "bench/cmpi_collectives.py",
+        "bench/families.py", "bench/levels.c", "bench/networks.py", "bench/program.py",
+        "bench/simulated_clock.c", "bench/smpi_model.py", "bench/smpi_programs.py",
+        "bench/smpi_run.py",
     ),
-    ("ranks", "program", "bytes", "variant"),
+    ("network", "ranks", "program", "bytes", "variant"),
     made="Simulated",
     command="breakdown --simulate",
 )  # fmt: skip
 hosts = 64
+usual_networks = 3
 all_ranks = (64, 200)
 """One rank per host, and the paper's usual number."""
 few, more = 1, 2
@@ -77,15 +80,15 @@ class Timed(smpi_programs.Program):
 
 
 def run(settings: Settings) -> None:
-    """Simulates both programs with each number of ranks."""
+    """Simulates both programs on each drawn cloud with each number of ranks."""
     page = Page(settings, subject, breakdown_smpi_page.contents)
     left = {
-        ranks: [
+        (seed, ranks): [
             name
             for name in breakdown_figure.sizes
-            if name in (settings.programs or [name])
-            and not page.has({"ranks": ranks, "program": name})
+            if name in (settings.programs or [name]) and not page.has(labels(seed, ranks, name))
         ]
+        for seed in settings.seeds(usual_networks)
         for ranks in all_ranks
         if ranks <= (settings.hosts or ranks)
     }
@@ -95,14 +98,18 @@ def run(settings: Settings) -> None:
             each: smpi_programs.build(timed(each, hosts, messages[0], few), folder)
             for each in dict.fromkeys(each for names in left.values() for each in names)
         }
-        for ranks, names in left.items():
+        for (seed, ranks), names in left.items():
             if names:
-                setting = Setting(settings.seed, ranks, folder)
+                setting = Setting(seed, ranks, folder)
                 for each in names:
                     samples = list(setting.samples(each, built[each]))
                     facts = setting.facts | setting.check(each, built[each])
-                    page.add({"ranks": ranks, "program": each}, facts, map(asdict, samples))
+                    page.add(labels(seed, ranks, each), facts, map(asdict, samples))
     page.finish()
+
+
+def labels(seed: int, ranks: int, name: str) -> Record:
+    return {"network": seed, "ranks": ranks, "program": name}
 
 
 def timed(name: str, ranks: int, size: int, rounds: int) -> Timed:

@@ -40,7 +40,8 @@ subject = Subject(
     "CloudMap's figures, as costs of placements",
     (
         "src/mapping", "bench/cloudmap.py", "bench/cloudmap_cases.py", "bench/drift.py",
-        "bench/nas.py", "bench/placement_cases.py", *recording.sources,
+        "bench/nas.py", "bench/placement_cases.py", "bench/smpi_model.py",
+        "bench/smpi_programs.py", "bench/smpi_run.py", *recording.sources,
     ),
     ("figure", "pattern"),
     made="Simulated",

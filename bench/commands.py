@@ -126,7 +126,7 @@ commands = {
         breakdown.run,
         breakdown.scenarios,
         3,
-        frozenset({"size", "anew", "resume", "budget", "program", "simulate", "hosts"}),
+        frozenset({"size", "anew", "resume", "budget", "program", "simulate", "hosts", "networks"}),
     ),
     "distance": Command(distance.run),
     "choice": Command(

@@ -27,10 +27,13 @@ from thalweg.simulator import Fidelity
 subject = Subject(
     "grid",
     "HLOT on its testbed",
-    (*sources.planned, "python/thalweg/lab/scenarios.py"),
+    (
+        *sources.planned, "python/thalweg/lab/scenarios.py", "bench/grid.py",
+        "bench/grid_networks.py",
+    ),
     ("figure", "cluster", "clusters", "size", "by"),
     made="Simulated",
-)
+)  # fmt: skip
 ranks_per_host = 2  # 32 processes on eight clusters, as in the paper
 samples = 130
 clusters = (2, 3, 4, 5, 6, 7, 8)

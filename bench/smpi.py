@@ -166,8 +166,8 @@ def contents(parts: Sequence[Part]) -> list[report.Table]:
             "cost a broadcast each. What Thalweg leaves native, and its MPI_Init, go by the same "
             "algorithms, but without levels.",
             f"{smpi_model.in_words(usable)} Plans are made with these costs and rates. "
-            "[smpi-lab.md](smpi-lab.md) holds this model against the lab, at 16 and 32 ranks, with "
-            f"{smpi_model.payload_in_words(smpi_model.payload)}.",
+            "[smpi-lab.md](smpi-lab.md) holds this model against the lab, at 16 and 32 ranks, "
+            f"where {smpi_model.payload_in_words(smpi_model.payload)}.",
             f"Messages up to MPICH's eager limit, {eager_limit} bytes, don't wait for their "
             "receives.",
             "IS is a program of others: the NAS Parallel Benchmarks' in C, as Debian's source of "

@@ -93,6 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"the compiled core is not there, or too old: {error}; run script/setup", 1
         )
     except BrokenPipeError:
+        _drop_output()  # else Python writes the rest of it at exit, and fails with status 120
         sys.stderr.close()
         return 141
     except OSError as error:

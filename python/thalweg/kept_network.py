@@ -66,9 +66,10 @@ def what_came_of_it(
     if keep is None or source is None:
         return None
     try:
-        lines = keep_network(source, summary, keep)
+        net, lines = _found(source, summary)
     except UserError as error:
         return f"{error}; {keep} isn't written"
+    _write(net, keep)
     if not lines:
         return f"{keep} is the network as it was: no plans were kept that follow a change of it"
     return f"{keep} is the network with what the run found: {'; '.join(lines)}"
@@ -180,14 +181,24 @@ def keep_network(source: Path, summary: Mapping[str, Any] | None, output: Path) 
     A network with changes counts as measured from the next full second on: what was measured before
     them doesn't tell whether it holds, nor does what the run itself has just added to the weather.
     """
+    net, lines = _found(source, summary)
+    _write(net, output)
+    return lines
+
+
+def _found(source: Path, summary: Mapping[str, Any] | None) -> tuple[Network, list[str]]:
+    """Returns the network that a run ended with, and what changed. Raises UserError."""
     net = inputs.network(source)
     lines = changed_network(net, changes.of(summary))
     if lines:
         net.measured_at = units.timestamp(time.time() + 1)
         net.measured_with = f"{net.measured_with}; a run found: {', '.join(lines)}"
+    return net, lines
+
+
+def _write(net: Network, output: Path) -> None:
     with writing(f"network {output}", "name another file"):
         networks.write(net, output)
-    return lines
 
 
 def _apply(net: Network, cause: Mapping[str, Any], quantity: str, place: dict[str, int]) -> None:

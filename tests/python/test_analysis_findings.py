@@ -171,7 +171,7 @@ def test_a_spread_is_around_the_median_of_each_shape() -> None:
             for name, time in zip(times, each, strict=True)]  # fmt: skip
     table = pl.DataFrame(rows, schema=["shape", "time"], orient="row")
     expected = {name: robust.spread_of(np.array(own)) for name, own in times.items()}
-    spread = robust.deviation(pl.col("time"))
+    spread = robust.spread_of_column(pl.col("time"))
     assert dict(table.select("shape", spread.over("shape")).iter_rows()) == expected
     assert dict(table.group_by("shape").agg(spread).iter_rows()) == expected
 

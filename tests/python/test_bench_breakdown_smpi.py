@@ -29,11 +29,11 @@ CG = samples(100, (800, 0.1, 0.1, 0.05), (409_600, 9.0, 4.0, 2.0))
 NBODY = samples(128, (2048, 0.5, 0.5, 0.25), (1_048_576, 4.3, 2.3, 1.3))
 
 
-def part(program: str, found: list[Sample]) -> Part:
+def part(program: str, found: list[Sample], network: int = 1) -> Part:
     facts = {"hosts": 64, "probe": PROBE}
     if program == "nbody":
         facts |= {"checked": 2048, "whole": 64.5}
-    labels = {"ranks": 64, "program": program}
+    labels = {"network": network, "ranks": 64, "program": program}
     return Part(labels, facts, [vars(each) for each in found], "2026-11-30", "abc")
 
 
@@ -90,6 +90,26 @@ def test_what_does_not_hold_is_said() -> None:
     assert all(said(each, *parts).endswith("does not hold.") for each in ("11a", "11c"))
     costly = [replace(each, each=each.each / 1000) for each in NBODY]
     assert said("11b", part("nbody", costly)).endswith("holds in part.")
+
+
+def test_the_page_shows_the_network_on_which_cmpi_saves_the_median() -> None:
+    of = {seed: [replace(each, each=each.each * (seed if each.variant == "cmpi" else 1))
+                 for each in CG] for seed in (1, 2, 4)}  # fmt: skip
+    parts = [part("cg", of[seed], seed) for seed in (4, 1, 2)]
+    (shown,) = breakdown_smpi_page.typical(parts)
+    assert shown.labels["network"] == 2
+    gains, by_network, *_ = breakdown_smpi_page.contents(parts)
+    assert isinstance(gains, Table)
+    assert isinstance(by_network, Table)
+    assert len(gains.rows) == 2
+    assert [row[2] for row in by_network.rows] == ["1", "2", "4"]
+    assert by_network.rows[0][3] == gains_of(parts[1]) != by_network.rows[1][3]
+
+
+def gains_of(one: Part) -> str:
+    gains = breakdown_smpi_page.contents([one])[0]
+    assert isinstance(gains, Table)
+    return str(gains.rows[-1][6])
 
 
 def test_a_simulation_that_was_ended_leaves_a_gap() -> None:

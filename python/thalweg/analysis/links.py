@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from thalweg.analysis.robust import TO_SIGMA, deviation
+from thalweg.analysis.robust import TO_SIGMA, spread_of_column
 from thalweg.analysis.tables import Run
 from thalweg.network import Host, Network
 
@@ -127,7 +127,7 @@ def _excess(run: Run, messages: pl.DataFrame, whole: Floats) -> tuple[Floats, Fl
     ratio = pl.col("ratio").filter(pl.col("clean"))
     found = _compared(run, messages, whole).select(
         middle=ratio.median().over(pair).fill_null(0),
-        spread=deviation(ratio).over(pair).fill_null(0),
+        spread=spread_of_column(ratio).over(pair).fill_null(0),
     )
     middle = found["middle"].to_numpy()
     most = middle + SPREADS * np.maximum(found["spread"].to_numpy(), LEAST_SPREAD)
@@ -277,7 +277,7 @@ def ratios(run: Run) -> pl.DataFrame:
             pl.col("expected", "took").filter(pl.col("clean")).median(),
             ratio.median().alias("log_ratio"), ratio.quantile(0.25).alias("low_ratio"),
             # A median has 1.25 standard errors of a mean.
-            (1.25 * deviation(ratio) / pl.col("clean").sum().sqrt()).alias("error"),
+            (1.25 * spread_of_column(ratio) / pl.col("clean").sum().sqrt()).alias("error"),
         )
         .filter(pl.col("clean_messages") > 0)
         .sort(pair)

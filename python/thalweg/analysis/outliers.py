@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from thalweg.analysis.robust import deviation
+from thalweg.analysis.robust import spread_of_column
 from thalweg.analysis.tables import SHAPE, Run
 
 Floats = NDArray[np.float64]
@@ -79,7 +79,7 @@ def _excess(name: str) -> pl.Expr:
     time = pl.col(name)
     above = time - time.median().over(SHAPE)
     decile = (time.quantile(0.9) - time.median()).over(SHAPE)
-    spread = deviation(time).over(SHAPE)
+    spread = spread_of_column(time).over(SHAPE)
     return pl.when(above > FENCE * pl.max_horizontal(decile, spread, 1)).then(above)
 
 

@@ -36,6 +36,6 @@ def spread_of(values: Floats) -> float:
     return TO_SIGMA * float(np.median(np.abs(values - np.median(values))))
 
 
-def deviation(values: pl.Expr) -> pl.Expr:
-    """Returns what spread_of() does, of a column: with .over() after it, that of each group."""
+def spread_of_column(values: pl.Expr) -> pl.Expr:
+    """Returns the same of a column: with .over() after it, of each group; null if it is empty."""
     return TO_SIGMA * (values - values.median()).abs().median()

@@ -17,7 +17,7 @@ import polars as pl
 
 from thalweg.analysis import links, outliers, pairs, paths
 from thalweg.analysis.pairs import FEWEST, Pairs
-from thalweg.analysis.robust import SURE, deviation, spread_of, unusual
+from thalweg.analysis.robust import SURE, spread_of, spread_of_column, unusual
 from thalweg.analysis.tables import SHAPE, Run
 from thalweg.analysis.waits import with_lateness
 
@@ -130,7 +130,7 @@ def _entries(run: Run) -> pl.DataFrame:
     usually spend that is. What is little against the call itself is no deviation."""
     calls = with_lateness(run).filter(pl.col("planned"))
     own, lasted = pl.col("computed"), pl.col("exit") - pl.col("enter")
-    spread = deviation(own).over(SHAPE)
+    spread = spread_of_column(own).over(SHAPE)
     least = (LITTLE * lasted.median().over(SHAPE)).clip(1)
     return calls.select(
         *SHAPE, "call", "rank", excess=own, deviations=own / pl.max_horizontal(spread, least)
@@ -221,7 +221,7 @@ def _slow_hosts(run: Run, steps: pl.DataFrame, hops: pl.DataFrame) -> list[Suspe
     first = steps.filter(~pl.col("again"))
     by_rank = first.group_by("rank").agg(
         pl.col("relative").quantile(0.25), pl.len().alias("steps"),
-        deviation(pl.col("relative")).alias("deviation"), pl.col("own").median(),
+        spread_of_column(pl.col("relative")).alias("deviation"), pl.col("own").median(),
     ).with_columns(
         (1.36 * pl.col("deviation") / pl.col("steps").sqrt()).alias("error")
     ).filter(pl.col("steps") >= FEWEST).sort("rank")  # fmt: skip

@@ -86,6 +86,8 @@ class _Ended:
     summary: dict[str, Any] | None
     is_preloaded: bool
     """Whether the ranks were given the runtime library."""
+    is_missing: bool
+    """What run_summary.is_missing() says of the summary, if they were."""
 
 
 @app.command(name="run", context_settings={"allow_interspersed_args": False})
@@ -164,10 +166,17 @@ def command(
     )  # fmt: skip
     prepared = prepare(request, program)
     recording = _begin_records(wanted, prepared)
-    ended = _start(wanted, prepared, recording)
-    _tell(wanted, prepared, recording, ended)
+    ended = _run(wanted, prepared, recording)
+    came_of_it = follow_up.keep(
+        prepared, recording, ended.words, ended.status, ended.summary,
+        bound=bind is not None, is_missing=ended.is_missing,
+    )  # fmt: skip
+    if not json:
+        _tell(wanted, recording, ended, came_of_it)
     if adapts:
         follow_up.follow_network(prepared, ended.summary, keep_network)
+    if json:
+        _print(prepared, recording, ended, came_of_it)
     return ended.status
 
 
@@ -301,7 +310,7 @@ def _begin_recording(wanted: _Wanted, prepared: Preparation) -> "Recording | Non
     return recording
 
 
-def _start(wanted: _Wanted, prepared: Preparation, recording: "Recording | None") -> _Ended:
+def _run(wanted: _Wanted, prepared: Preparation, recording: "Recording | None") -> _Ended:
     """Runs the program to its end. Raises UserError if it can't start."""
     recorded = recording.folder if recording else None
     with temporary_folder() as folder:
@@ -324,7 +333,11 @@ def _start(wanted: _Wanted, prepared: Preparation, recording: "Recording | None"
             wisdom.forget()
         with _watching(recording if wanted.watch else None):
             status = launch(words, output=sys.stderr if wanted.json else None)
-        return _Ended(words, status, expected.read(), is_preloaded=bool(own_variables))
+        summary, first_host = expected.read(), prepared.placement[0]
+        # Nothing is missing of a program that runs without the runtime library.
+        is_preloaded = bool(own_variables)
+        is_missing = is_preloaded and run_summary.is_missing(summary, status, first_host)
+        return _Ended(words, status, summary, is_preloaded=is_preloaded, is_missing=is_missing)
 
 
 def launch(command: Sequence[str], output: TextIO | None = None) -> int:
@@ -344,24 +357,22 @@ def launch(command: Sequence[str], output: TextIO | None = None) -> int:
 
 
 def _tell(
-    wanted: _Wanted, prepared: Preparation, recording: "Recording | None", ended: _Ended
+    wanted: _Wanted, recording: "Recording | None", ended: _Ended, came_of_it: str | None
 ) -> None:
-    """Keeps what the run left, and says how it went."""
-    status, summary, first_host = ended.status, ended.summary, prepared.placement[0]
-    # Nothing is missing of a program that runs without the runtime library.
-    is_missing = ended.is_preloaded and run_summary.is_missing(summary, status, first_host)
-    bound = wanted.request.bind is not None
-    came_of_it = follow_up.keep(
-        prepared, recording, ended.words, status, summary, bound=bound, is_missing=is_missing
+    """Says how the run went."""
+    if not ended.is_preloaded:
+        return
+    unnamed = recording.folder if recording and wanted.record is None else None
+    follow_up.tell(ended.summary, came_of_it, unnamed, is_missing=ended.is_missing)
+
+
+def _print(
+    prepared: Preparation, recording: "Recording | None", ended: _Ended, came_of_it: str | None
+) -> None:
+    """Prints the run as JSON: last, since nobody may read it."""
+    console.show_json(
+        {"command": ended.words, "status": ended.status, "plan": prepared.plan}
+        | {"network": prepared.network, "summary": ended.summary}
+        | {"record": recording.folder if recording else None, "placement": _as_json(prepared)}
+        | {"outcome": came_of_it}
     )
-    recorded = recording.folder if recording else None
-    if wanted.json:
-        console.show_json(
-            {"command": ended.words, "status": status, "plan": prepared.plan}
-            | {"network": prepared.network, "summary": summary}
-            | {"record": recorded, "placement": _as_json(prepared)}
-            | {"outcome": came_of_it}
-        )
-    elif ended.is_preloaded:
-        unnamed = recorded if wanted.record is None else None
-        follow_up.tell(summary, came_of_it, unnamed, is_missing=is_missing)
