@@ -219,7 +219,8 @@ def one_per_host(found: Iterable[Times]) -> str:
     said = (
         "With one rank per host, where nothing is gained by knowing which ranks share a host, CMPI "
         f"takes {in_placements(alone)} over all collectives of 1 MB, by which it gains less than "
-        f"by shorter ones, and loses in {lost} of {len(cells)} cells of a collective and a placement."
+        f"by shorter ones, and loses in {lost} of {len(cells)} cells of a "
+        "collective and a placement."
     )
     if few := points.get(("hosts", "128"), []):
         said += f" With 200 ranks on 128 hosts it takes {in_placements(few)}."
