@@ -19,6 +19,7 @@ GROUPS = "hosts of the groups above single hosts"
 CLOUDS = "table=The clouds: asymmetry and hierarchy"
 PLACEMENTS = ["CMPI, block", "CMPI, round robin", "CMPI, random"]
 CG_AT = "at=51,200 numbers"
+NBODY_AT = ("figure=11c", "at=1MiB")
 SWEEPS = ("cmpi", "table=Improvement over MPICH2 1.4, all collectives")
 
 
@@ -46,6 +47,13 @@ def levels(seed: int) -> Source:
 
 def simulated(column: str, ranks: int, *labels: str) -> Source:
     return cell("breakdown-simulated", column, f"ranks={ranks}", *labels)
+
+
+def on_clouds(program: str, *labels: str) -> Source:
+    """What CMPI saves at the end of the axis on each drawn cloud."""
+    return column(
+        "breakdown-simulated", "CMPI saved", "table=By network", f"program={program}", *labels
+    )
 
 
 def loss(placement: str, collective: str) -> Source:
@@ -198,7 +206,7 @@ CMPI: Claims = {
         *(faster_in(each, "random") for each in ("bcast", "scatter")),
         *(faster_in(each, "round robin") for each in ("bcast", "scatter")),
         *(faster_in(each, "block") for each in ("bcast", "scatter")),
-        given("200", "64", "3"),
+        given("200", "64", "3", "1"),
         *(alone(each, kind) for kind in ("bcast", "scatter") for each in PLACEMENTS),
     ],
     "Figure 9": [
@@ -253,14 +261,19 @@ CMPI: Claims = {
         day_on_lab("Thalweg"),
     ],
     "Figure 11": [
-        given("64", "51,200"),
+        given("3", "64", "51,200"),
         negative(simulated("CMPI saved", 64, CG_AT)),
         given("64"),
+        *(negative(of(on_clouds("CG", "ranks=64"))) for of in (most, least)),
         simulated("CMPI saved", 200, CG_AT),
-        given("200", "1", "128"),
-        *(simulated("CMPI saved", ranks, "figure=11c", "at=1MiB") for ranks in (64, 200)),
+        given("200"),
+        *(of(on_clouds("CG", "ranks=200")) for of in (least, most)),
+        given("1", "128"),
+        *(negative(simulated("CMPI saved", ranks, *NBODY_AT)) for ranks in (64, 200)),
+        most(on_clouds("N-body")),
+        negative(least(on_clouds("N-body"))),
         *(
-            simulated("communication saved", ranks, "figure=11c", "at=1MiB", "variant=CMPI")
+            negative(simulated("communication saved", ranks, *NBODY_AT, "variant=CMPI"))
             for ranks in (64, 200)
         ),
         note("breakdown-simulated", "a full probe of the * hosts, # by its outline"),
@@ -291,7 +304,7 @@ CMPI: Claims = {
         *(of(column(SWEEPS[0], "at", SWEEPS[1], "sweep=ranks per host")) for of in (least, most)),
         given("64"),
         *(end for each in PLACEMENTS for end in over("ranks per host", each, "less", "more")),
-        given("100"),
+        given("1", "100"),
         *(
             of(by_smpi(f"{placement}, {by}"))
             for by in ("SMPI", "own simulator")
