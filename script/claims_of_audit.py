@@ -111,8 +111,9 @@ AUDIT: Claims = {
         *(day("CMPI", each, "random") for each in ("bcast", "scatter")),
         negative(day("CMPI", "bcast", "block")),
         day("CMPI", "scatter", "block"),
-        day_on_lab("CMPI"),
-        day_on_lab("Thalweg"),
+        day_on_lab("CMPI", "bcast"),
+        negative(day_on_lab("CMPI", "scatter")),
+        *(day_on_lab("Thalweg", each) for each in ("bcast", "scatter")),
     ],
     "Figure 9 had": [beaten("bcast"), beaten("scatter"), from_best("scatter", "above")],
     "`wan` called": [
