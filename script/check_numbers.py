@@ -1,14 +1,14 @@
 """Checks that each number of what we claim is the one on the page it comes from.
 
 Claims are the paragraphs and the networks of the README's section "What was measured", any other of
-its paragraphs with a multiple, a share or "N of M", the verdicts of docs/papers.md and such results
-in its list of ideas, and what decision 0127 says of the time after an audit. A claim has to link
-the pages that its numbers come from, and script/claims.py says for each number where it stands
-there. It must be that number, rounded as printed, in its unit; number words count, too.
-Names such as "Open MPI 4.1", code, and what is in brackets and begins with "paper" aren't numbers
-of ours. A row of the README's table must be the row of its page with the same scenario, build,
-collective and size; "of the bound" follows from its times. Each page must be the one that its
-summary, the JSON file beside it, was written with. Usage: check_numbers.py [ROOT]
+its paragraphs with a multiple, a share or "N of M", the paragraphs of docs/measured.md, the
+verdicts of docs/papers.md and such results in its list of ideas, and what decision 0127 says of the
+time after an audit. A claim has to link the pages that its numbers come from, and script/claims.py
+says for each number where it stands there. It must be that number, rounded as printed, in its unit;
+number words count, too. Names such as "Open MPI 4.1", code, and what is in brackets and begins with
+"paper" aren't numbers of ours. A row of the README's table must be the row of its page with the
+same scenario, build, collective and size; "of the bound" follows from its times. Each page must be
+the one that its summary, the JSON file beside it, was written with. Usage: check_numbers.py [ROOT]
 """
 
 import json
@@ -34,9 +34,10 @@ from page_numbers import (
 from page_verdicts import verdict_faults
 
 README = "README.md"
+MEASURED = "docs/measured.md"
 PAPERS = "docs/papers.md"
 AUDIT = "docs/decisions/0127-what-the-audit-found.md"
-MEASURED = "## What was measured"
+SECTION = "## What was measured"
 
 PAGE = re.compile(r"`(?:bench/results/)?([\w-]+)\.md`")
 CODE = re.compile(r"`[^`]*`")
@@ -175,20 +176,21 @@ def findings(text: str) -> Iterator[Claim]:
         yield Claim(f"{AUDIT}:{line}", row["what was found"], f"{row['after']} {cited}")
 
 
-def paragraphs(text: str) -> Iterator[Claim]:
-    """The claims of the README: all that was measured, and what looks like a result elsewhere."""
-    line, measured = 1, False
+def paragraphs(text: str, file: str) -> Iterator[Claim]:
+    """The claims of a file: all of what was measured, and in the README's other sections what looks
+    like a result."""
+    line, measured = 1, file == MEASURED
     for block in re.split(r"\n(?=\n|- )", text):
         first = line + len(block) - len(block.lstrip("\n"))
         line += block.count("\n") + 1
         said = " ".join(block.split())
-        if said.startswith("## "):
-            measured = said == MEASURED
+        if said.startswith("#"):
+            measured = file == MEASURED or said == SECTION
         elif not said.startswith("|") and (measured or RESULT.search(said)):
-            yield Claim(f"{README}:{first}", said, said)
+            yield Claim(f"{file}:{first}", said, said)
     for line, row in tables(text):
         if row.get("network"):
-            yield Claim(f"{README}:{line}", row["network"], row["network"])
+            yield Claim(f"{file}:{line}", row["network"], row["network"])
 
 
 def tables(text: str) -> Iterator[tuple[int, dict[str, str]]]:
@@ -263,7 +265,10 @@ def faults(root: Path, known: Mapping[str, Claims] = claims.CLAIMS) -> Iterator[
     readme, papers = (root / README).read_text(), (root / PAPERS).read_text()
     yield from page_faults(root)
     yield from table_faults(readme, pages)
-    yield from all_faults(list(paragraphs(readme)), known[README], README, pages)
+    for file in (README, MEASURED):
+        if file in known:
+            said = list(paragraphs((root / file).read_text(), file))
+            yield from all_faults(said, known[file], file, pages)
     yield from all_faults(list(verdicts(papers)), known[PAPERS], PAPERS, pages)
     for line, row in tables(papers):
         if "verdict" in row:
@@ -274,4 +279,7 @@ def faults(root: Path, known: Mapping[str, Claims] = claims.CLAIMS) -> Iterator[
 
 
 if __name__ == "__main__":
-    run(faults, "The numbers of README.md, papers.md and 0127 are those of the pages they cite.")
+    run(
+        faults,
+        "The numbers that the documents claim are those of the pages they cite.",
+    )

@@ -1,5 +1,5 @@
-"""Where the numbers of the README.md on placements come from, and addresses of the same pages for
-CloudMap's figures; see claims.py."""
+"""Where the numbers of docs/measured.md on placements come from, and addresses of the same pages
+for CloudMap's figures; see claims.py."""
 
 from collections.abc import Callable
 
@@ -172,22 +172,30 @@ def mapping_time(ranks: str, hosts: str) -> Source:
 
 IN_SMPI = "64 ranks on 8 hosts, geometric means: gain #, over block, both without plans, #."
 PROGRAMS = IN_SMPI.replace("#", "*x") + " * of # programs"
-PLACEMENTS: list[Source] = [
+BY_MODEL = [
     cell("placement", "cost / Scotch's", COST_AND_TIME, "ranks=all"),
     cell("placement", "cost / block's", COST_AND_TIME, "ranks=all"),
     cell("placement", "cases", COST_AND_TIME, "ranks=all"),
     all_of(
         *(cell("placement", each, COST_AND_TIME, "ranks=all") for each in ("worst", "worst (2)"))
     ),
+]
+KERNELS_GAIN = note("placement-smpi", "The # without plans gain # by their placements")
+BY_SMPI = [
     given("64", "8"),
-    note("placement-smpi", "The # without plans gain # by their placements"),
+    KERNELS_GAIN,
     note("placement-smpi", "the # with plans #, by the placement alone #"),
     note("placement-smpi", PROGRAMS),
     count(lambda gain: gain < 0.97, column("placement-smpi", "gain", "ranks=64")),
-    given("3 %", "2"),
-    note("placement-lab", "# of # cells gain # or more, promised or not"),
+    given("3 %"),
+]
+GAINS_ON_LAB = note("placement-lab", "# of # cells gain # or more, promised or not")
+UNDECIDED_GAINS = note("placement-lab", "cells gain *x or more, promised or not; # aren't decided")
+ON_LAB = [
+    given("2"),
+    GAINS_ON_LAB,
     note("placement-lab", "A cell gains *x if it has # rounds or more"),
-    note("placement-lab", "cells gain *x or more, promised or not; # aren't decided"),
+    UNDECIDED_GAINS,
     note("placement-lab", "In # of these, decided or not, of nbody"),
     note("placement-lab", "SMPI finds a gain of *x or more in # of"),
     note("placement-lab", "the lab does in # of these, and # aren't decided"),
@@ -199,4 +207,4 @@ PLACEMENTS: list[Source] = [
     lab("gain", *MISSED),
     note("placement-lab", "Not decided in # of"),
 ]
-"""What the README says of placements."""
+"""What docs/measured.md says of placements, by the page that it is from."""

@@ -1,5 +1,5 @@
 """Addresses of numbers on the pages of bench/results, by which script/claims.py says where a number
-of the README.md and of docs/papers.md comes from.
+that a document claims comes from.
 
 A Source finds one or several numbers. An address names rows by the texts of some of their cells,
 and a sentence by its words, so that it stays right when a page is made anew.

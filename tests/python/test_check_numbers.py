@@ -6,7 +6,7 @@ import pytest
 
 import check_numbers
 from bench import report
-from check_numbers import PAPERS, README, faults
+from check_numbers import MEASURED, PAPERS, README, faults
 from page_numbers import (
     RESULTS,
     Claims,
@@ -25,7 +25,7 @@ TEXT = f"""# Program
 
 It helps.
 
-{check_numbers.MEASURED}
+{check_numbers.SECTION}
 
 On 16 hosts; medians of seven (`bench/results/fast.md`).
 
@@ -132,6 +132,15 @@ def test_once_and_twice_are_numbers() -> None:
 
 def test_right_numbers_pass(tree: Path) -> None:
     assert list(faults(tree, KNOWN)) == []
+
+
+def test_all_sections_of_what_was_measured_are_checked(tree: Path) -> None:
+    measured = "# Measured\n\n## Bodies\n\n- Bodies are 2.9 times as fast (`fast.md`).\n- Of 9.\n"
+    (tree / MEASURED).write_text(measured)
+    fast = cell("fast", "faster", "openmpi-4.1", "pair")
+    assert list(faults(tree, KNOWN | {MEASURED: {"- Bodies are": [fast]}})) == [
+        "docs/measured.md:6: script/claims.py doesn't say where 9 comes from"
+    ]
 
 
 @pytest.mark.parametrize(

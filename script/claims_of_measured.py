@@ -1,0 +1,208 @@
+"""Where the numbers of docs/measured.md come from; see claims.py."""
+
+import re
+
+from claims_of_audit import gains_of_programs, without_smallest
+from claims_of_placements import BY_MODEL, BY_SMPI, ON_LAB
+from page_numbers import (
+    Claims,
+    Number,
+    Pages,
+    Slot,
+    Source,
+    all_of,
+    cell,
+    cells,
+    column,
+    formula,
+    given,
+    kinds,
+    least,
+    matching,
+    most,
+    negative,
+    note,
+    number,
+    one,
+    those_with,
+)
+
+BUILDS = ["openmpi-4.1", "mpich-4.0"]
+KNOWN = ("known hosts", "known hosts and program")
+AFTER_RACE = "table=Medians of calls after the race"
+WRONG_SUMS = "table=Sums, un-dilated seconds"
+WRONG_COMMANDS = "table=Whole commands, seconds on hosts whose network isn't dilated"
+MET = "lies above *x. That is so in # of # cells that were measured"
+
+
+def over_bound(*labels: str) -> Source:
+    """How many times the bound a cell of 8 MB takes."""
+    both = (cell("cells", each, "bytes=8000000", *labels) for each in ("bound", "Thalweg"))
+    return formula(lambda bound, time: time / bound, *both, unit="x")
+
+
+OVER_BOUND = [
+    over_bound(scenario, build, collective)
+    for scenario in ("two-sites", "cloud", "grid", "three-sites")
+    for build in BUILDS
+    for collective in ("bcast", "reduce", "allreduce")
+]
+
+
+def beginning(text: str, name: str, page: str) -> Source:
+    """How many cells of a column begin so."""
+    return Source(
+        lambda pages: [(Number(sum(c.startswith(text) for c in matching(pages, page, name, ()))),)]
+    )
+
+
+def apart(variant: str) -> list[Source]:
+    """By how much `cells` and `headline` differ in the cells that both have."""
+    found = []
+    for scenario, collectives in (
+        ("two-sites", ("bcast", "reduce", "allreduce")),
+        ("cloud", ("bcast", "allreduce")),
+    ):
+        for build in BUILDS:
+            for collective in collectives:
+                labels = ("bytes=1000000", scenario, build, collective)
+                both = (cell(page, variant, *labels) for page in ("headline", "cells"))
+                found.append(
+                    formula(lambda a, b: 100 * (max(a, b) / min(a, b) - 1), *both, unit="%")
+                )
+    return found
+
+
+def day(page: str) -> Source:
+    """The last day on which a page was made, of whatever month."""
+    made = rf"\d{{4}}-\d\d-(\d\d) by `script/bench {page.partition('-')[0]}"
+
+    def find(pages: Pages) -> list[Slot]:
+        days: set[Slot] = {(number(each, ""),) for each in re.findall(made, pages.text(page))}
+        return [(each,) for each in one(days, f"{page}, its date,")]
+
+    return Source(find)
+
+
+CELLS = [
+    *(kinds("cells", each) for each in ("collective", "bytes", "scenario")),
+    formula(
+        lambda met, cells: cells - met,
+        *(note("cells", each) for each in ("met in # of *", "met in * of #")),
+    ),
+    note("cells", "met in * of #"),
+]
+SLOWER = formula(lambda met, measured: measured - met, note("never-slower", MET))
+"""How many of the drawn cells are slower than native."""
+MEASURED_CELLS = note("never-slower", "* of # cells that were measured")
+MOST_TIME = note("never-slower", "by bootstrap of the ratio of medians, lies above #.")
+SPAN = note("never-slower", "collectives, # B to # MiB")
+PAYS_AFTER = [
+    cell("nbody", "probing pays after", scenario, "openmpi-4.1", says="# steps")
+    for scenario in ("two-sites", "cloud")
+]
+"""Steps after which N-body gains more than probing and planning took."""
+ADDED = [
+    [of(*(column("startup", "added", each) for each in hosts)) for of in (least, most)]
+    for hosts in (["hosts never seen"], KNOWN)
+]
+"""The least and the most seconds that are added to a start, on hosts never seen and known ones."""
+FOLLOWS = note("timeline", "at most # of knowing's time, and plans were replaced after at most")
+FOLLOWED = those_with("yes", "met", pages=("timeline",))
+ALARMS = [note("calm", f"In all: {each} runs with an alarm") for each in ("# of *", "* of #")]
+PREDICTED = note("prediction", "# of # predictions at 1MB")
+WITHIN = note("prediction", "predictions at 1MB within #.")
+
+MEASURED: Claims = {
+    "- `script/bench headline` measures": [given("two", "three", "1", "three")],
+    "- `script/bench cells` measures": [
+        *CELLS,
+        given("8"),
+        *(of(*OVER_BOUND) for of in (least, most)),
+        given("1"),
+        *(most(*apart(variant)) for variant in ("Thalweg", "native")),
+    ],
+    "- `script/bench never-slower` measures": [
+        kinds("never-slower", "scenario", AFTER_RACE),
+        SPAN,
+        those_with("invalid", "native", AFTER_RACE, pages=("never-slower",)),
+        SLOWER,
+        MEASURED_CELLS,
+        MOST_TIME,
+        note("never-slower", "From #KB on, on uneven scenarios, native takes # as long"),
+        note("never-slower", "as long in the geometric mean of # cells"),
+    ],
+    "- `script/bench planner`,": [day("planner")],
+    "- With Open MPI 4.1, the": [
+        PREDICTED,
+        given("1"),
+        WITHIN,
+        note("prediction", "# of # predictions at 64KB"),
+        given("64"),
+        cell("prediction", "dilation", "64000"),
+    ],
+    "- `script/bench choice`,": [
+        day("choice"),
+        note("choice", "Within # of the best candidate"),
+        note("choice", "of the best candidate in # of # cells"),
+        note("choice", "cells; the bar, # of them"),
+        given("64", "16"),
+        note("prediction", "# of # choices within"),
+    ],
+    "- N-body, end to end,": [
+        formula(lambda size: size / 1e6, note("nbody", "steps, # bytes per broadcast")),
+        note("nbody", "computation is fixed to # of the native total"),
+        *cells("nbody", "faster", "two-sites", BUILDS),
+        given("2"),
+        all_of(*cells("nbody", "faster", "cloud", BUILDS)),
+        given("1"),
+        *PAYS_AFTER,
+    ],
+    "- A full probe and plan,": list(
+        map(negative, cells("breakdown", "saved, with overheads", ["CG", "N-body"]))
+    ),
+    "- Simulated by SMPI,": [
+        given("16", "64"),
+        *(of(*gains_of_programs(16, 64)) for of in (least, most)),
+        given("3", "65,536"),
+        without_smallest(),
+        given("256", "1,024"),
+        *(of(*gains_of_programs(256, 1024)) for of in (least, most)),
+        given("4,096"),
+        *(of(*gains_of_programs(4096)) for of in (least, most)),
+        given("1,024"),
+        note("smpi-lab", "Within 10 % of the lab: # of # (wanted"),
+        given("10 %"),
+    ],
+    "- `thalweg run` adds": [
+        *ADDED[0],
+        all_of(column("startup", "bar", "hosts never seen", says="<= #")),
+        *ADDED[1],
+        all_of(*(column("startup", "bar", each, says="<= #") for each in KNOWN)),
+    ],
+    "- All that a full probe": [note("probe", "All right in # of # probings")],
+    "- With `--adapt on`, where a trunk,": [
+        note("timeline", "worse by #"),
+        FOLLOWS,
+        note("timeline", "of knowing's time, and plans were replaced after at most # epochs"),
+        FOLLOWED,
+        *(beginning(each, "met", "timeline") for each in ("MISSED", "nothing to gain")),
+        note("calm", "following takes # in the geometric mean of the rows"),
+        *ALARMS,
+        note("calm", "(wanted: at most # of *)"),
+        note("calm", "(wanted: at most * of #)"),
+        note("flapping", "recovers in turn, every # of the runtime"),
+        *(of(column("flapping", "of the better plans")) for of in (least, most)),
+        those_with("yes", "met", pages=("flapping",)),
+        note("flapping", "Met: at most #."),
+    ],
+    "- With plans for a wrong": [
+        note("adapt", "what they are expected to lose is within # of the time of the calls so far"),
+        those_with("MISSED", "met", WRONG_SUMS, pages=("adapt",)),
+        most(column("adapt", "bar", WRONG_COMMANDS, says="<= #")),
+        those_with("MISSED", "met", WRONG_COMMANDS, pages=("adapt",)),
+    ],
+    "- `script/bench placement` places": BY_MODEL,
+    "- Programs with 64 ranks": BY_SMPI,
+    "- On the lab, where": ON_LAB,
+}
