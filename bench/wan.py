@@ -38,7 +38,7 @@ in_simulator = Subject(
 )
 congested = 1.5  # times a prediction, which knows no losses, is what a run is expected to take
 most_congested = 8.0  # the multiple of a prediction after which a run is given up
-Asked = tuple[Contest, int]
+SizedContest = tuple[Contest, int]
 """A collective with its algorithms, and a size."""
 
 
@@ -103,15 +103,15 @@ def measure(settings: Settings) -> None:
     campaign.run(settings, page, parts(settings, page))
 
 
-def parts(settings: Settings, page: Page) -> Campaign[Asked]:
+def parts(settings: Settings, page: Page) -> Campaign[SizedContest]:
     """A part for each collective and size."""
     rounds = (settings.repetitions + 1) * congested
 
-    def seconds(truth: Scenario, wanted: Asked) -> float:
-        return rounds * sum(asked(settings, wanted, truth.network).predicted().values())
+    def seconds(truth: Scenario, sized: SizedContest) -> float:
+        return rounds * sum(on_network(settings, sized, truth.network).predicted().values())
 
-    def measure(session: Session, build: Build, planned: Planned, wanted: Asked) -> None:
-        case = asked(settings, wanted, network.read(planned.network), build.flavour)
+    def measure(session: Session, build: Build, planned: Planned, sized: SizedContest) -> None:
+        case = on_network(settings, sized, network.read(planned.network), build.flavour)
         add_measured(page, session, build, planned, case, settings)
 
     return Campaign(list(grid(settings)), _what, labels, seconds, measure)
@@ -122,21 +122,23 @@ def simulate(settings: Settings) -> None:
     page = Page(settings, in_simulator, wan_page.simulated)
     for name in settings.scenarios:
         truth = scenario.find(name)
-        for wanted in grid(settings):
-            if not page.has(labels(name, by_simulator, wanted)):
-                case = asked(settings, wanted, truth.network)
+        for sized in grid(settings):
+            if not page.has(labels(name, by_simulator, sized)):
+                case = on_network(settings, sized, truth.network)
                 segmented = settings.senders or segmented_numbers
                 add_simulated(page, replace(case, segmented=segmented), truth)
     page.finish()
 
 
-def asked(settings: Settings, wanted: Asked, net: Network, library: str = "") -> ContestOnNetwork:
+def on_network(
+    settings: Settings, sized: SizedContest, net: Network, library: str = ""
+) -> ContestOnNetwork:
     """Applies the requested numbers of senders, else those of the paper's figures."""
-    contest, size = wanted
+    contest, size = sized
     return ContestOnNetwork(contest, size, net, library, settings.senders or numbers)
 
 
-def grid(settings: Settings) -> Iterator[Asked]:
+def grid(settings: Settings) -> Iterator[SizedContest]:
     for contest in contests:
         for size in settings.sizes or sizes:
             yield contest, size
@@ -165,8 +167,8 @@ def add_measured(
         "dilation": session.dilation,
         "failed_launches": measured.failed_launches,
     }
-    wanted = (case.contest, case.size)
-    page.add(labels(session.name, build.name, wanted), named, measured.raw())
+    sized = (case.contest, case.size)
+    page.add(labels(session.name, build.name, sized), named, measured.raw())
 
 
 def add_simulated(page: Page, case: ContestOnNetwork, truth: Scenario) -> None:
@@ -174,12 +176,12 @@ def add_simulated(page: Page, case: ContestOnNetwork, truth: Scenario) -> None:
     predicted = case.predicted()
     named = facts(case, truth, predicted)
     samples = [_simulated(case, named["variants"][name], t) for name, t in predicted.items()]
-    wanted = (case.contest, case.size)
-    page.add(labels(truth.name, by_simulator, wanted), {**named, "repetitions": 1}, samples)
+    sized = (case.contest, case.size)
+    page.add(labels(truth.name, by_simulator, sized), {**named, "repetitions": 1}, samples)
 
 
-def labels(scenario_name: str, build: str, wanted: Asked) -> dict[str, Any]:
-    contest, size = wanted
+def labels(scenario_name: str, build: str, sized: SizedContest) -> dict[str, Any]:
+    contest, size = sized
     return asked_labels(scenario_name, build, (contest.collective, size))
 
 
@@ -219,6 +221,6 @@ def _simulated(case: ContestOnNetwork, name: str, time: float) -> Record:
     }  # fmt: skip
 
 
-def _what(wanted: Asked) -> str:
-    contest, size = wanted
+def _what(sized: SizedContest) -> str:
+    contest, size = sized
     return asked_text((contest.collective, size))
