@@ -210,9 +210,8 @@ def notes(groups: Sequence[Sequence[Point]], parts: Sequence[Part]) -> Iterator[
     )
     yield (
         "CMPI is `hierarchical` and `distance-tree` with k = 4 and T_span = 1, as printed, with "
-        "binomial trees in the groups; it leaves CG's allreduces to MPICH2. With 200 ranks these "
-        "don't go by hosts in its runs, as they do in MPICH2's: so what it saves of CG there is a "
-        "lower bound."
+        "binomial trees in the groups; it leaves CG's allreduces to MPICH2, which has its levels "
+        "by hosts there, too."
     )
     yield (
         "A round is one gather and one broadcast, and in CG two allreduces of 8 bytes, which are "

@@ -1,9 +1,9 @@
 /* What MPICH has and SMPI hasn't, for programs that SMPI simulates: levels by hosts, and a scatter
  * that sends to the largest subtree first. The collectives that BY_HOSTS names go between the
- * hosts' leaders and within the hosts, by the algorithms that SMPI is told. A host's leader is the
- * first of its ranks; HOSTS_OF_RANKS is a file with each rank's host, which are numbered in the
- * order of their leaders. The communicators of a level are made by the first of these calls, and in
- * them one broadcast each.
+ * hosts' leaders and within the hosts, by the algorithms that SMPI is told, in MPI_COMM_WORLD and
+ * in communicators of the same ranks. A host's leader is the first of its ranks; HOSTS_OF_RANKS is
+ * a file with each rank's host, which are numbered in the order of their leaders. The communicators
+ * of a level are made by the first of these calls, and in them one broadcast each.
  * Source: MPICH 4.0, ch4_coll_impl.h: compositions "alpha" of bcast, reduce, allreduce, barrier;
  * scatter_intra_binomial.c. */
 #include <mpi.h>
@@ -56,10 +56,16 @@ static void set_up(void) {
   free(near);
 }
 
+static int has_ranks_of_world(MPI_Comm comm) {
+  int compared;
+  MPI_Comm_compare(comm, MPI_COMM_WORLD, &compared);
+  return compared == MPI_IDENT || compared == MPI_CONGRUENT;
+}
+
 /* Whether a call goes by hosts. Those whose root leads no host don't: no program here has one. */
 static int goes_by_hosts(const char* collective, int root, MPI_Comm comm) {
   const char* names = getenv("BY_HOSTS");
-  if (comm != MPI_COMM_WORLD || names == NULL || strstr(names, collective) == NULL) return 0;
+  if (names == NULL || strstr(names, collective) == NULL || !has_ranks_of_world(comm)) return 0;
   if (host == MPI_COMM_NULL) set_up();
   return leader_of[host_of[root]] == root;
 }

@@ -6,7 +6,7 @@ takes no simulated time, so the times are those of MPI alone, from MPI_Init to M
 SMPI's selectors have levels by hosts, and set them up in each communicator by a message from each
 rank to each other, which no library needs. So there is a rival with MPICH's own rules: its
 algorithms are named, and its levels are those of `bench/levels.c`. What Thalweg leaves native goes
-by the same algorithms, without levels.
+by the same algorithms and levels.
 
 The model is that of `script/bench smpi-lab`, which holds it against the lab, but for headers: plans
 are made for the rates that are simulated, and data get all of these. So do message costs count in
@@ -164,7 +164,7 @@ def contents(parts: Sequence[Part]) -> list[report.Table]:
             f"ranks (above {most_selected}), broadcasts, reductions and barriers go between the "
             "hosts' leaders and within the hosts, as MPICH's do by default; their communicators "
             "cost a broadcast each. What Thalweg leaves native, and its MPI_Init, go by the same "
-            "algorithms, but without levels.",
+            "algorithms and levels.",
             f"{smpi_model.in_words(usable)} Plans are made with these costs and rates. "
             "[smpi-lab.md](smpi-lab.md) holds this model against the lab, at 16 and 32 ranks, "
             f"where {smpi_model.payload_in_words(smpi_model.payload)}.",

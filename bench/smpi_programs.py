@@ -17,6 +17,8 @@ unknowns = 1024  # of CG
 most_with_long = 16  # ranks; each holds a whole message
 smallest = "IS (NAS, class S)"
 levels = machine.repository / "bench" / "levels.c"
+leveled = ("Allreduce", "Barrier", "Bcast", "Reduce", "Scatter")
+"""What that file defines."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ programs = (
 
 
 def build(program: Program, folder: Path) -> dict[bool, Path]:
-    """Compiles a program without the runtime, but with what makes levels by hosts, and with it."""
+    """Compiles a program without the runtime and with it; what is native in either has levels."""
     objects = []
     for path in [*program.sources(), levels]:
         objects.append(folder / f"{path.stem}.o")
@@ -77,9 +79,27 @@ def build(program: Program, folder: Path) -> dict[bool, Path]:
     found = {}
     for planned in (False, True):
         found[planned] = folder / f"{objects[0].stem}-{'thalweg' if planned else 'plain'}"
-        linked = [*objects[:-1], *paths.simulated_runtime()] if planned else objects
+        linked = [*objects[:-1], *_runtime_over(objects[-1], folder)] if planned else objects
         call(["smpicxx", "-s", *linked, "-o", found[planned]], packages)
     return found
+
+
+def _runtime_over(natives: Path, folder: Path) -> list[Path]:
+    """Returns the runtime, linked with natives of this object file in place of SMPI's own."""
+    runtime, *libraries = paths.simulated_runtime()
+    return [
+        _renamed(runtime, "PMPI_", folder),  # what it calls
+        _renamed(natives, "MPI_", folder),  # what they are
+        *libraries,
+    ]
+
+
+def _renamed(objects: Path, prefix: str, folder: Path) -> Path:
+    """Copies an object file; its names of what has levels begin with NATIVE_ instead."""
+    copy = folder / f"native-{objects.name}"
+    words = [f"--redefine-sym={prefix}{name}=NATIVE_{name}" for name in leveled]
+    call(["objcopy", *words, objects, copy], "binutils")
+    return copy
 
 
 def call(command: Sequence[str | Path], packages: str) -> None:

@@ -93,15 +93,14 @@ class Inputs:
     def native(self, program: Program, variant: str) -> list[str]:
         """The options that say how native collectives go: of the runtime itself, too, in MPI_Init.
 
-        Of Thalweg's broadcasts and reductions only short ones are native. What goes on between
-        hosts decides for both levels, since SMPI is told one algorithm: within a host 100 KB take
-        some hundred microseconds by any.
+        What goes on between hosts decides for both levels, since SMPI is told one algorithm: within
+        a host 100 KB take some hundred microseconds by any.
         """
         if variant in selectors:
             return [f"--cfg=smpi/coll-selector:{variant}"]
         chosen = [f"--cfg=smpi/coll-selector:{selectors[0]}", "--cfg=smpi/allreduce:rdb"]
         for kind, names in called.items():
-            phases = self._phases(kind, 1 if variant == thalweg else self._size(program, kind))
+            phases = self._phases(kind, self._native_size(program, variant, kind))
             between = max(phases, key=lambda each: each.level is Level.between_hosts)
             chosen.append(f"--cfg=smpi/{kind.name}:{names[between.algorithm]}")
         return chosen
@@ -115,14 +114,13 @@ class Inputs:
         return list(map(str, command))
 
     def environment(self, program: Program, variant: str) -> dict[str, str]:
-        """Returns the environment of that command: of Thalweg the plan, of rules the levels."""
-        own: dict[str, str] = {}
-        if variant == thalweg:
-            own = {"THALWEG_PLAN": str(self.plan)}
-        elif variant == rules:
-            own = {
+        """Returns the environment of that command: of Thalweg the plan, and levels by hosts of all
+        but selectors, which have their own."""
+        own = {"THALWEG_PLAN": str(self.plan)} if variant == thalweg else {}
+        if variant in (rules, thalweg):
+            own |= {
                 "HOSTS_OF_RANKS": str(self._numbers),
-                "BY_HOSTS": "".join(f"[{kind.name}]" for kind in self._by_hosts(program)),
+                "BY_HOSTS": "".join(f"[{each.name}]" for each in self._by_hosts(program, variant)),
             }
         return os.environ | {"TMPDIR": str(self._folder)} | own
 
@@ -130,19 +128,25 @@ class Inputs:
     def _ranks(self) -> int:
         return len(self._placement)
 
-    def _size(self, program: Program, kind: Kind) -> int:
-        """Bytes of the program's collectives of a kind."""
+    def _native_size(self, program: Program, variant: str, kind: Kind) -> int:
+        """Bytes of a program's native collectives of a kind; Thalweg leaves only short ones so."""
         if kind is Kind.barrier:
             return 0
+        if variant == thalweg:
+            return 1
         size = program.reduce if kind is Kind.reduce else program.bcast
         return max(1, int(program.filled(size, self._ranks)))
 
-    def _by_hosts(self, program: Program) -> list[Kind]:
+    def _by_hosts(self, program: Program, variant: str) -> list[Kind]:
         """The collectives that MPICH does between the hosts' leaders and within the hosts.
 
         Only of a broadcast that depends on the size.
         """
-        return [kind for kind in kinds if len(self._phases(kind, self._size(program, kind))) > 1]
+
+        def levels(kind: Kind) -> int:
+            return len(self._phases(kind, self._native_size(program, variant, kind)))
+
+        return [kind for kind in kinds if levels(kind) > 1]
 
     def _phases(self, kind: Kind, size: int) -> list[Phase]:
         """What MPICH's rules choose: one phase, or several if a collective goes by hosts."""

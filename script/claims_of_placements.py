@@ -181,13 +181,17 @@ BY_MODEL = [
     ),
 ]
 KERNELS_GAIN = note("placement-smpi", "The # without plans gain # by their placements")
+RUNS_BY_SMPI = note("placement-smpi", PROGRAMS)
+LOSERS = count(lambda gain: gain < 0.97, column("placement-smpi", "gain", "ranks=64"))
+SLOWEST_PLACED = least(column("placement-smpi", "gain", "ranks=64"))
 BY_SMPI = [
     given("64", "8"),
     KERNELS_GAIN,
     note("placement-smpi", "the # with plans #, by the placement alone #"),
-    note("placement-smpi", PROGRAMS),
-    count(lambda gain: gain < 0.97, column("placement-smpi", "gain", "ranks=64")),
+    RUNS_BY_SMPI,
+    LOSERS,
     given("3 %"),
+    SLOWEST_PLACED,
 ]
 GAINS_ON_LAB = note("placement-lab", "# of # cells gain # or more, promised or not")
 UNDECIDED_GAINS = note("placement-lab", "cells gain *x or more, promised or not; # aren't decided")

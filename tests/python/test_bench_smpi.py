@@ -106,7 +106,9 @@ def test_mpich_goes_by_hosts_where_they_have_several_ranks(tmp_path: Path) -> No
     # From 12 KiB on, MPICH has no levels in a bcast of 40 ranks, which are no power of two.
     long = shared.environment(program("100000"), rules)
     assert by_hosts(long) == "[reduce][allreduce][barrier]"
-    for variant in (*selectors, thalweg):
+    # Only short ones are native in Thalweg's runs.
+    assert by_hosts(shared.environment(program("100000"), thalweg)) == by_hosts(short)
+    for variant in selectors:
         assert not by_hosts(shared.environment(program("8"), variant))
     alone = inputs(tmp_path, 1)
     assert not by_hosts(alone.environment(program("8"), rules))
@@ -127,13 +129,19 @@ def test_algorithms_are_those_that_mpich_selects_by_size(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(not shutil.which("smpirun"), reason="SimGrid isn't installed")
-def test_levels_are_right_and_cross_between_hosts_as_often_as_leaders_need(tmp_path: Path) -> None:
+@pytest.mark.parametrize("planned", [False, True])
+def test_levels_are_right_and_cross_between_hosts_as_often_as_leaders_need(
+    tmp_path: Path, planned: bool
+) -> None:
+    """Also of what is native under the runtime, whose plan has no entries here."""
     shared = inputs(tmp_path)
     (tmp_path / "calls.c").write_text(CALLS)
     calls = program("8", tmp_path / "calls.c")
-    built = build(calls, tmp_path)[False]
-    command = shared.command(calls, built, [*options, *shared.native(calls, rules)])
-    levels = shared.environment(calls, rules)
+    built = build(calls, tmp_path)[planned]
+    variant = thalweg if planned else rules
+    shared.write_plan("", [])
+    command = shared.command(calls, built, [*options, *shared.native(calls, variant)])
+    levels = shared.environment(calls, variant)
     found = []
     for environment in (levels, levels | {"BY_HOSTS": ""}):
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
