@@ -44,7 +44,7 @@ Repetitions = Annotated[
     int | None,
     typer.Option(min=1, help="Valid repetitions of each cell, instead of the usual number."),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of the order in which cells are measured.")]
+Seed = Annotated[int, typer.Option(help="Seed of what is drawn: networks, cells or their order.")]
 Dilation = Annotated[
     float | None, typer.Option(min=1, help="The lab's dilation, instead of the scenario's.")
 ]

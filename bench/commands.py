@@ -61,7 +61,7 @@ from bench import (
 from bench.settings import Settings
 from thalweg.errors import UserError
 
-simulated = frozenset({"seed", "quick", "draft"})
+simulated = frozenset({"quick", "draft"})
 common = simulated | {"build", "scenario", "repetitions", "dilation"}
 
 
@@ -99,68 +99,70 @@ class Command:
 
 commands = {
     "adapt": Command(
-        adapt.run, adapt.scenarios, 3, frozenset({"size", "anew", "resume", "budget"})
+        adapt.run, adapt.scenarios, 3, frozenset({"seed", "size", "anew", "resume", "budget"})
     ),
-    "native": Command(native.run, options=frozenset({"size"})),
-    "headline": Command(headline.run, options=frozenset({"anew", "resume", "budget"})),
+    "native": Command(native.run, options=frozenset({"seed", "size"})),
+    "headline": Command(headline.run, options=frozenset({"seed", "anew", "resume", "budget"})),
     "cells": Command(
-        cells.run, cells.scenarios, options=frozenset({"size", "anew", "resume", "budget"})
+        cells.run, cells.scenarios, options=frozenset({"seed", "size", "anew", "resume", "budget"})
     ),
     "never-slower": Command(
         never_slower.run,
         never_slower.scenarios,
-        options=frozenset({"anew", "resume", "budget", "plans"}),
+        options=frozenset({"seed", "anew", "resume", "budget", "plans"}),
     ),
-    "prediction": Command(prediction.run, options=frozenset({"size", "anew", "resume"})),
+    "prediction": Command(prediction.run, options=frozenset({"seed", "size", "anew", "resume"})),
     "native-prediction": Command(
-        native_prediction.run, repetitions=3, options=frozenset({"size", "budget"})
+        native_prediction.run, repetitions=3, options=frozenset({"seed", "size", "budget"})
     ),
     "wan": Command(
         wan.run,
         matsuda.scenarios,
         3,
-        frozenset({"size", "anew", "resume", "budget", "simulate", "senders"}),
+        frozenset({"seed", "size", "anew", "resume", "budget", "simulate", "senders"}),
     ),
-    "nbody": Command(nbody.run, options=frozenset({"anew", "resume"})),
+    "nbody": Command(nbody.run, nbody.scenarios, options=frozenset({"anew", "resume"})),
     "breakdown": Command(
         breakdown.run,
         breakdown.scenarios,
         3,
-        frozenset({"size", "anew", "resume", "budget", "program", "simulate", "hosts", "networks"}),
+        frozenset(
+            {"seed", "size", "anew", "resume", "budget", "program", "simulate", "hosts", "networks"}
+        ),
     ),
-    "distance": Command(distance.run),
+    "distance": Command(distance.run, options=frozenset({"seed"})),
     "choice": Command(
         choice.run,
         choice.scenarios,
         3,
-        frozenset({"size", "anew", "resume", "budget", "collective"}),
+        frozenset({"seed", "size", "anew", "resume", "budget", "collective"}),
     ),
     "planner": Command(
         planner.run,
-        options=frozenset({"size", "anew", "resume", "networks", "hosts", "collective"}),
+        options=frozenset({"seed", "size", "anew", "resume", "networks", "hosts", "collective"}),
         on_lab=False,
     ),
     "middle": Command(
         middle.run,
-        options=frozenset({"size", "anew", "resume", "networks", "hosts", "collective"}),
+        options=frozenset({"seed", "size", "anew", "resume", "networks", "hosts", "collective"}),
         on_lab=False,
     ),
     "regret": Command(
         regret.run,
-        options=frozenset({"anew", "resume", "networks", "hosts", "collective"}),
+        options=frozenset({"seed", "anew", "resume", "networks", "hosts", "collective"}),
         on_lab=False,
     ),
-    "forecast": Command(forecast.run, options=frozenset({"anew", "resume"}), on_lab=False),
+    "forecast": Command(forecast.run, options=frozenset({"seed", "anew", "resume"}), on_lab=False),
     "neighborhoods": Command(
-        neighborhoods.run, options=frozenset({"size", "anew", "networks"}), on_lab=False
+        neighborhoods.run, options=frozenset({"seed", "size", "anew", "networks"}), on_lab=False
     ),
     "optimum": Command(
         optimum.run,
-        options=frozenset({"size", "anew", "resume", "networks", "collective"}),
+        options=frozenset({"seed", "size", "anew", "resume", "networks", "collective"}),
         on_lab=False,
     ),
     "placement": Command(
-        placement.run, options=frozenset({"networks", "anew", "resume"}), on_lab=False
+        placement.run, options=frozenset({"seed", "networks", "anew", "resume"}), on_lab=False
     ),
     "timeline": Command(
         timeline.run,
@@ -191,20 +193,18 @@ commands = {
         placement_smpi.run, options=frozenset({"build", "anew", "resume", "program"}), on_lab=False
     ),
     "inside": Command(
-        inside.run, options=frozenset({"networks", "anew", "resume", "lab"}), on_lab=False
+        inside.run, options=frozenset({"seed", "networks", "anew", "resume", "lab"}), on_lab=False
     ),
     "inside-lab": Command(
         inside_lab.run,
         repetitions=10,
-        options=frozenset({"build", "repetitions", "anew", "resume"}),
+        options=frozenset({"seed", "build", "repetitions", "anew", "resume"}),
         on_lab=False,
     ),
-    "inside-figures": Command(
-        inside_figures.run, options=frozenset({"anew", "resume", "quick", "draft"})
-    ),
+    "inside-figures": Command(inside_figures.run, options=frozenset({"anew", "resume"})),
     "simgrid": Command(
         simgrid.run,
-        options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
+        options=frozenset({"seed", "size", "anew", "networks", "hosts", "collective"}),
         on_lab=False,
     ),
     "smpi": Command(smpi.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
@@ -227,7 +227,7 @@ commands = {
         on_lab=False,
     ),
     "stress": Command(
-        stress.run, options=frozenset({"build", "calls", "anew", "resume"}), on_lab=False
+        stress.run, options=frozenset({"seed", "build", "calls", "anew", "resume"}), on_lab=False
     ),
     "cmpi": Command(cmpi.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
     "cmpi-smpi": Command(
@@ -238,19 +238,21 @@ commands = {
         days_lab.run,
         days_lab.scenario_names,
         2,
-        frozenset({"anew", "resume", "collective"}),
+        frozenset({"seed", "anew", "resume", "collective"}),
     ),
     "cloudmap": Command(
         cloudmap.run, options=frozenset({"anew", "resume", "networks"}), on_lab=False
     ),
-    "grid": Command(grid.run, options=frozenset({"anew", "resume"}), on_lab=False),
+    "grid": Command(grid.run, options=frozenset({"seed", "anew", "resume"}), on_lab=False),
     "trees": Command(trees.run, options=frozenset({"anew", "resume", "trees"}), on_lab=False),
     "scaling": Command(scaling.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
     "probe": Command(probe.run, probe.scenarios, 1, frozenset({"anew", "resume", "budget"})),
     "sequences": Command(
-        sequences.run, options=frozenset({"build", "anew", "resume"}), on_lab=False
+        sequences.run, options=frozenset({"seed", "build", "anew", "resume"}), on_lab=False
     ),
-    "trunks": Command(trunks.run, options=frozenset({"anew", "budget", "networks"}), on_lab=False),
+    "trunks": Command(
+        trunks.run, options=frozenset({"seed", "anew", "budget", "networks"}), on_lab=False
+    ),
 }
 papers_command = Command(papers.run, options=frozenset({"anew", "paper", "lab"}), on_lab=False)
 everything = commands | {

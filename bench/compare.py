@@ -133,7 +133,7 @@ def filling(capacity: float, flows: Flows, rate: Floats) -> int:
 
 @dataclass(frozen=True)
 class _View:
-    """Returns a network in the order of the scenario's hosts; the diagonal of `rate` is 0."""
+    """A network in the order of the scenario's hosts; the diagonal of `rate` is 0."""
 
     latency: Floats
     rate: Floats

@@ -5,7 +5,7 @@ the Cloud, section 5.3, on 16 hosts with a rank each, MPICH 4.0, 1 MB, a random 
 network is scenario `cloud`, whose pairs drift as those of `script/bench days`: its timeline moves
 from hour to hour. CMPI's trees and the plans are made for the network that is there, not for a
 probed one. A broadcast of CMPI calls MPICH's own in each group, level by level; in groups of fewer
-than eight ranks X"""
+than eight ranks that is a binomial tree, so that `hierarchical` is the same."""
 
 from __future__ import annotations
 

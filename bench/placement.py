@@ -110,8 +110,8 @@ def run(settings: Settings) -> None:
     if not page.has(exact := {"hosts": "up to 10"}):
         count = 1 if few else settings.networks or usual_tiny
         page.add(exact, {}, map(asdict, optima(settings.seed, count, few=few)))
-    if not page.has(with_calls := {"pattern": with_calls_label}):
-        page.add(with_calls, {}, map(asdict, planned(settings.seed, few=few)))
+    if not page.has(called := {"pattern": with_calls_label}):
+        page.add(called, {}, map(asdict, planned(settings.seed, few=few)))
     add_recorded(page, settings)
     page.finish()
 

@@ -57,7 +57,7 @@ class Result:
 
 @dataclass
 class Tally:
-    """Says how many predictions hold."""
+    """How many predictions hold, and which don't."""
 
     held: int = 0
     missed: list[str] = field(default_factory=list)

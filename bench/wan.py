@@ -172,7 +172,7 @@ def add_measured(
 
 
 def add_simulated(page: Page, case: ContestOnNetwork, truth: Scenario) -> None:
-    """Returns predictions in place of samples."""
+    """Adds a part with predictions in place of samples."""
     predicted = case.predicted()
     named = facts(case, truth, predicted)
     samples = [_simulated(case, named["variants"][name], t) for name, t in predicted.items()]

@@ -83,5 +83,5 @@ def test_each_library_is_probed_for_by_itself(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(program, "measure", measure)
     monkeypatch.setattr(nbody, "contents", contents)
     builds = [Build(name, name.split("-")[0], Path("mpiexec")) for name in BUILDS]
-    nbody.run(Settings(builds, save=False, anew=True))
-    assert measured == [(name, build) for name in nbody.scenario_names for build in BUILDS]
+    nbody.run(Settings(builds, nbody.scenarios, save=False, anew=True))
+    assert measured == [(name, build) for name in nbody.scenarios for build in BUILDS]
