@@ -157,9 +157,9 @@ def _sums(
 ) -> Measured:
     """Runs whose sums alone count: natively, with plans for the right file and for wrong ones."""
     race = {"THALWEG_RACE": "1"}
-    variants = {native: {}, right: with_thalweg(build, plans) | race}
+    variants = {native: {}, right: with_thalweg(build, plans.plan) | race}
     for name in wrong:
-        environment = with_thalweg(build, session.plan_for(build, files[name]))
+        environment = with_thalweg(build, session.plan_for(build, files[name]).plan)
         variants[f"{name}, {planned}"] = environment
         variants[f"{name}, {raced}"] = environment | race
     return {

@@ -58,7 +58,7 @@ def parts(settings: Settings, page: Page) -> Campaign[Asked]:
         block = block_bytes(parse_kind(name), size, len(net.hosts))
         cells = [Cell(name, block, 0, each) for each in variants]
         measured = session.measure(
-            build, cells, settings.repetitions, with_thalweg(build, planned), settings.seed
+            build, cells, settings.repetitions, with_thalweg(build, planned.plan), settings.seed
         )
         facts = {
             "variants": variants,

@@ -65,7 +65,7 @@ def run(settings: Settings) -> None:
         page.add({"figure": days}, {}, map(asdict, over_two_days()))
     ranks = settings_of_paper[0].ranks
     if not page.has({"figure": recorded}):
-        if made_for := recording.build_among(settings.builds):
+        if made_for := settings.build_named(recording.native):
             page.add({"figure": recorded}, {"ranks": ranks}, sent_by_programs(made_for, ranks))
         else:
             report.console.print(f"[yellow]nothing is recorded: {recording.native} isn't here")

@@ -26,12 +26,11 @@ from bench.progress import Progress
 from bench.report import Subject, console
 from bench.samples import Cell, native
 from bench.samples import thalweg as planned
-from bench.session import Planned, Session, with_thalweg
+from bench.session import Session, with_thalweg
 from bench.settings import Settings
 from thalweg import algorithms, planner, plans
 from thalweg.algorithms import Problem, Skeleton
 from thalweg.collective import Collective, Kind
-from thalweg.errors import UserError
 from thalweg.lab import scenario
 from thalweg.lab.scenario import Scenario
 from thalweg.network import Network
@@ -69,9 +68,7 @@ class Moment:
 def run(settings: Settings) -> None:
     """Measures each collective in each hour that the page lacks."""
     page = Page(settings, subject, days_lab_page.contents)
-    build = next((each for each in settings.builds if each.name == build_name), None)
-    if not build:
-        raise UserError(f"script/bench days-lab is for {build_name}, which isn't chosen, or here")
+    build = settings.the_build(build_name)
     for name in settings.scenarios:
         measure_on(name, settings, page, build)
     page.finish()
@@ -170,14 +167,14 @@ def collective(kind: Kind, ranks: int) -> Collective:
     return Collective(kind, ranks, root(ranks), size)
 
 
-def plan(moment: Moment, folder: Path, build: Build) -> Planned:
+def plan(moment: Moment, folder: Path, build: Build) -> Path:
     """Plans both collectives for the network of an hour, from which CMPI's trees are made, too."""
     path = folder / f"hour-{moment.hour:g}.plan"
     at = root(len(moment.network.hosts))
     wanted = (thalweg.Bcast(root=at, nbytes=size), thalweg.Scatter(root=at, nbytes=size))
     plans.save(path, [thalweg.plan(moment.network, each, library=build.flavour) for each in wanted])
     console.print(f"planned for hour {moment.hour:g}")
-    return Planned(path, path, 0.0, 0.0)
+    return path
 
 
 def printed(kind: Kind) -> str:
@@ -224,7 +221,7 @@ def by_mpich(problem: Problem) -> float:
 
 
 def measure(
-    session: Session, build: Build, kind: Kind, moment: Moment, files: Mapping[float, Planned],
+    session: Session, build: Build, kind: Kind, moment: Moment, files: Mapping[float, Path],
     settings: Settings,
 ) -> list[Record]:  # fmt: skip
     """Runs what is of the first hour beside native in one launch, what is made anew in another."""

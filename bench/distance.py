@@ -63,7 +63,7 @@ def measure(session: Session, build: Build, case: Case, settings: Settings) -> l
     for collective in case.bars:
         cell = Cell(collective, case.size, 0, thalweg)
         folder = session.folder / f"trace-{build.name}-{collective}"
-        environment = {**with_thalweg(build, planned), "THALWEG_TRACE": str(folder)}
+        environment = {**with_thalweg(build, planned.plan), "THALWEG_TRACE": str(folder)}
         measured = session.measure(build, [cell], traced_repetitions, environment, settings.seed)
         valid = sorted(measured.valid.get(cell, []), key=lambda sample: sample.time)
         if not valid:

@@ -30,7 +30,7 @@ bar = 0.9
 def run(settings: Settings) -> None:
     """Makes so many runs of each fault, those of one network after the other."""
     page = Page(settings, subject, contents)
-    build = next(build for build in settings.builds if build.name == "openmpi-4.1")
+    build = settings.the_build("openmpi-4.1")
     seeds = range(settings.seed, settings.seed + settings.repetitions)
     in_network_last = sorted(faulty_runs.FAULTS, key=lab_faults.NETWORK_FAULTS.__contains__)
     with lab_faults.labs(build) as labs:

@@ -134,9 +134,10 @@ def parts(settings: Settings, page: Page, plans: str) -> Campaign[int]:
     def measure(session: Session, build: Build, planned: Planned, number: int) -> None:
         case = of(session.scenario, build.name, number)
         cells = [case.cell(session.ranks, variant) for variant in (native, thalweg)]
+        environment = with_thalweg(build, planned.plan) | {"THALWEG_RACE": "1"}
         measured = session.measure(
-            build, cells, case.repetitions, with_thalweg(build, planned) | {"THALWEG_RACE": "1"},
-            settings.seed, warm_ups=case.warm_ups, calls=case.calls,
+            build, cells, case.repetitions, environment, settings.seed,
+            warm_ups=case.warm_ups, calls=case.calls,
         )  # fmt: skip
         facts = {
             **asdict(case),

@@ -127,7 +127,7 @@ def add_recorded(page: Page, settings: Settings) -> None:
     left = [each for each in parts if not page.has(each[-1])]
     if not left:
         return
-    if not (made_for := recording.build_among(settings.builds)):
+    if not (made_for := settings.build_named(recording.native)):
         console.print(f"[yellow]nothing is recorded: {recording.native} isn't here")
         return
     with tempfile.TemporaryDirectory() as folder:

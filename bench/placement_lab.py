@@ -31,14 +31,13 @@ from bench.placement_programs import (
 )
 from bench.progress import Progress
 from bench.report import Subject, console, seconds
-from bench.session import LaunchFailedError, Session, launch_timeout
+from bench.session import LaunchFailedError, Session, launch_timeout, with_thalweg
 from bench.settings import Settings
 from thalweg import launch_files, mapping, matrices, paths, planning
 from thalweg import network as networks
 from thalweg.errors import UserError
 from thalweg.hosts import Host
 from thalweg.lab import counters, validity
-from thalweg.lab.control import Control
 from thalweg.mapping import Mapping as RankMapping
 from thalweg.matrices import Program
 from thalweg.network import Network
@@ -71,7 +70,7 @@ names = tuple(uneven.spreads)
 def run(settings: Settings) -> None:
     """Measures each kernel on each cloud, in the morning and in the evening."""
     page = Page(settings, subject, contents)
-    build = next(each for each in settings.builds if each.name == "openmpi-4.1")
+    build = settings.the_build("openmpi-4.1")
     wanted = chosen(settings, build)
     parts = [
         (name, time, kernel)
@@ -90,8 +89,7 @@ def run(settings: Settings) -> None:
         with Session(uneven.cloud(name), settings.dilation, slots) as session:
             for time in uneven.times_of_day:
                 if time != uneven.times_of_day[0]:
-                    with Control(session.lab.folder) as control:
-                        control.ask("advance")
+                    session.advance(uneven.cloud_at(name, time))
                 todo = [kernel for n, t, kernel in parts if (n, t) == (name, time)]
                 if not todo:
                     continue
@@ -222,10 +220,7 @@ def _in_launches(
     if kernel.calls_collectives:
         hosts = [net.hosts[host].name for host in placed["thalweg"].placement]
         plan = planning.make_plan(net, hosts, build.flavour, quick=True)
-        environments[planned] = {
-            "LD_PRELOAD": str(paths.library(build.flavour)), "THALWEG_PLAN": str(plan),
-            "THALWEG_RACE": "0",
-        }  # fmt: skip
+        environments[planned] = with_thalweg(build, plan) | {"THALWEG_RACE": "0"}
     samples = []
     for turn in range(repetitions):
         for variant, environment in environments.items():

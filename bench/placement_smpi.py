@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import recording, sources, uneven
+from bench import sources, uneven
 from bench.builds import Build
 from bench.page import Page
 from bench.placement_gains import block_planned, planned, timed
@@ -86,8 +86,7 @@ def run(settings: Settings) -> None:
     if not mapping.has_scotch():
         raise UserError("this build has no Scotch to compare with: install libscotch-dev")
     page = Page(settings, subject, contents)
-    if not (made_for := recording.build_among(settings.builds)):
-        raise UserError(f"script/bench placement-smpi has {native}'s rules, which isn't here")
+    made_for = settings.the_build(native)
     with tempfile.TemporaryDirectory() as name:
         programs = Programs(made_for, Path(name))
         parts = [(each, kernel) for each in instances for kernel in each.kernels]

@@ -112,7 +112,7 @@ def add(
     measured = Measurement()
     for repetitions, group in by_repetitions(predicted, chosen, settings.repetitions).items():
         cells = [Cell(name, block, 0, each) for each in group]
-        environment = with_thalweg(build, planned)
+        environment = with_thalweg(build, planned.plan)
         measured.merge(session.measure(build, cells, repetitions, environment, settings.seed))
     facts = {
         "predicted": predicted,

@@ -157,7 +157,7 @@ def _launch(
         "--compute-time", f"{compute:.6f}", "--dilation", f"{session.dilation:g}",
         "--json", str(file),
     ]  # fmt: skip
-    environment = with_thalweg(build, planned) if planned else {}
+    environment = with_thalweg(build, planned.plan) if planned else {}
     if force:
         environment["THALWEG_FORCE"] = force
     session.run(build, command, environment, timeout=4 * launch_timeout)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 from bench.builds import Build
@@ -22,11 +21,6 @@ sources = (
 )  # fmt: skip
 """What decides what the kernels of examples/patterns.cpp send. Without the runtime, which changes
 often, and whose tests hold what a record has."""
-
-
-def build_among(builds: Sequence[Build]) -> Build | None:
-    """Returns the build that programs are recorded with; None if it isn't here."""
-    return next((each for each in builds if each.name == native), None)
 
 
 class Records:

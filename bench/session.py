@@ -51,11 +51,11 @@ class Planned:
     plan_seconds: float
 
 
-def with_thalweg(build: Build, planned: Planned) -> dict[str, str]:
-    """The environment of ranks that run with Thalweg."""
+def with_thalweg(build: Build, plan: Path) -> dict[str, str]:
+    """The environment of ranks that run with Thalweg and a plan file."""
     return {
         "LD_PRELOAD": str(paths.library(build.flavour)),
-        "THALWEG_PLAN": str(planned.plan),
+        "THALWEG_PLAN": str(plan),
     }
 
 
@@ -127,14 +127,13 @@ class Session:
         lifecycle.down()
 
     def advance(self, now: scenario.Scenario) -> None:
-        """Moves the lab's timeline to its next change, after which its network is that of `now`.
+        """Moves the lab's timeline to its next change, after which its network is that of `now`,
+        and waits until all hosts have made it.
 
         Raises UserError if there is none.
         """
         with Control(self.lab.folder) as control:
-            answer = control.ask("advance")
-        if "error" in answer:
-            raise UserError(f"the lab {self.name}: {answer['error']}")
+            control.advance()
         self.scenario = now
         self._bounds.clear()
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Final, Self
 
 from bench.builds import Build
+from thalweg.errors import UserError
 
 scenario_names = ("two-sites", "cloud", "even")
 budget = 30.0  # un-dilated seconds of a probe
@@ -58,6 +59,22 @@ class Settings:
     def debian_builds(self) -> list[Build]:
         """Open MPI 4.1 and MPICH 4.0, for which the bars are set."""
         return [build for build in self.builds if build.name in ("openmpi-4.1", "mpich-4.0")]
+
+    def build_named(self, name: str) -> Build | None:
+        """Returns the build of this name; None if it isn't here, or if --build leaves it out."""
+        return next((build for build in self.builds if build.name == name), None)
+
+    def the_build(self, name: str) -> Build:
+        """Returns the build of this name, for commands that can't do without it.
+
+        Raises UserError if it isn't here, or if --build leaves it out.
+        """
+        if not (build := self.build_named(name)):
+            raise UserError(
+                f"this needs the MPI build {name}: choose it by --build, too, or install it "
+                "(script/setup)"
+            )
+        return build
 
     def at_twice_the_dilation(self) -> Self:
         """Reduces repetitions: their median need only show whether the dilation matters."""

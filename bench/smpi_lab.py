@@ -23,10 +23,9 @@ from bench.builds import Build
 from bench.page import Page, Part, Record, valid_runs
 from bench.progress import Progress
 from bench.report import Subject, Table, console, percent, seconds, times
-from bench.session import LaunchFailedError, Planned, Session, with_thalweg
+from bench.session import LaunchFailedError, Session, with_thalweg
 from bench.settings import Settings
 from bench.smpi_model import Built, Model, Simulated, programs, seconds_of, variants
-from thalweg.errors import UserError
 from thalweg.lab import counters, validity
 
 subject = Subject(
@@ -59,9 +58,7 @@ run_seconds = {"cg": 0.9, "nbody": 2.6, "sor": 0.6, "mg": 2.8, "is": 0.2}
 def run(settings: Settings) -> None:
     """Measures each program on each scenario, a lab for each."""
     page = Page(settings, subject, contents)
-    build = next((each for each in settings.builds if each.name == library), None)
-    if not build:
-        raise UserError(f"script/bench smpi-lab is for {library}, which isn't chosen, or not here")
+    build = settings.the_build(library)
     left = {
         name: [each for each in chosen(settings) if not page.has(labels(name, build, each))]
         for name in settings.scenarios
@@ -154,9 +151,8 @@ def in_turn(
 ) -> list[Record]:
     """Runs a program natively and with the plan, until there are enough valid runs of both. A run
     that fails is an invalid sample, without a time."""
-    planned = Planned(model.plan, model.plan, 0.0, 0.0)
     environments: dict[str, dict[str, str]] = {
-        smpi_model.native: {}, smpi_model.thalweg: with_thalweg(build, planned)
+        smpi_model.native: {}, smpi_model.thalweg: with_thalweg(build, model.plan)
     }  # fmt: skip
     samples: list[Record] = []
     for turn in range(most_rounds * repetitions):

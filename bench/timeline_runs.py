@@ -19,7 +19,6 @@ from bench.session import Planned, Session, with_thalweg
 from bench.settings import Settings
 from thalweg import network as networks
 from thalweg import paths
-from thalweg.errors import UserError
 from thalweg.lab import counters, validity
 from thalweg.network import Network
 from thalweg.plans import Plan
@@ -85,11 +84,11 @@ of_nbody = (
 
 
 def build_and_size(settings: Settings) -> tuple[Build, int]:
-    """Returns the one build that such runs are made with, and the bytes of a step."""
-    build = next((build for build in settings.builds if build.name == BUILD), None)
-    if build is None:
-        raise UserError(f"these runs are made with {BUILD}, which isn't chosen, or here")
-    return build, (settings.sizes or [size])[0]
+    """Returns the one build that such runs are made with, and the bytes of a step.
+
+    Raises UserError if the build is missing.
+    """
+    return settings.the_build(BUILD), (settings.sizes or [size])[0]
 
 
 def plan(session: Session, build: Build, net: Network, name: str) -> Planned:
@@ -160,7 +159,7 @@ def run(
         str(paths.binary(f"thalweg-bench-timeline-{build.flavour}")), *arguments,
         "--steps", str(steps), "--dilation", f"{session.dilation:g}", "--json", str(file),
     ]  # fmt: skip
-    session.run(build, command, {**with_thalweg(build, planned), **environment}, timeout=900)
+    session.run(build, command, {**with_thalweg(build, planned.plan), **environment}, timeout=900)
     found = json.loads(file.read_text())
     return found["completed"], found["changed"]
 

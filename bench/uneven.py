@@ -81,8 +81,13 @@ def cloud(name: str) -> Scenario:
     return scenario.parse(document(name))
 
 
+def cloud_at(name: str, time: str, hosts: int = HOSTS) -> Scenario:
+    """Returns the cloud as it stays from a time of the day on, or one of more hosts drawn alike."""
+    content = {"network": _content(name, time, hosts), "timeline": []}
+    return scenario.parse(document(name) | content)
+
+
 def network(name: str, time: str, hosts: int = HOSTS) -> Network:
     """Returns the network that is there at a time of the day, or one of more hosts drawn alike."""
-    content = {"network": _content(name, time, hosts), "timeline": []}
-    now: Network = scenario.parse(document(name) | content).network
+    now: Network = cloud_at(name, time, hosts).network
     return now

@@ -54,7 +54,7 @@ def measure(
     session: Session, build: Build, case: Case, planned: Planned, settings: Settings
 ) -> Result:
     """Native and planned collectives of a case, interleaved in one launch."""
-    environment = with_thalweg(build, planned)
+    environment = with_thalweg(build, planned.plan)
     measurement = session.measure(
         build, case.cells(), settings.repetitions, environment, settings.seed
     )

@@ -159,8 +159,9 @@ def add_measured(
     cells = [Cell(collective, case.size, 0, each) for each in named["variants"].values()]
     each_round = sum(predicted.values()) * session.dilation * (settings.repetitions + 1)
     timeout = max(launch_timeout, most_congested * each_round)
+    environment = with_thalweg(build, planned.plan)
     measured = session.measure(
-        build, cells, settings.repetitions, with_thalweg(build, planned), settings.seed, timeout
+        build, cells, settings.repetitions, environment, settings.seed, timeout
     )
     named |= {
         "repetitions": settings.repetitions,

@@ -3,10 +3,12 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from bench import machine
+from bench.builds import Build
 from bench.commands import Command, everything, run_all
 from bench.settings import Settings
 from thalweg.errors import UserError
@@ -34,6 +36,22 @@ def said(*arguments: str) -> str:
 )
 def test_what_a_command_cannot_do_is_refused(arguments: list[str], problem: str) -> None:
     assert problem in said(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("command", "build"),
+    [
+        ("placement-lab", "openmpi-4.1"),
+        ("inside-lab", "openmpi-4.1"),
+        ("smpi-lab", "mpich-4.0"),
+        ("days-lab", "mpich-4.0"),
+        ("timeline", "openmpi-4.1"),
+    ],
+)
+def test_a_command_says_which_build_it_needs(command: str, build: str) -> None:
+    other = Settings([Build("mpich-5.0", "mpich", Path())], save=False, anew=True)
+    with pytest.raises(UserError, match=f"needs the MPI build {build}: choose it by --build"):
+        everything[command].run(other)
 
 
 def test_a_tree_with_changes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,7 +132,7 @@ def test_samples_have_the_names_of_the_page() -> None:
 
 
 class FakeControl:
-    answer: dict[str, Any]
+    left: int  # changes of the timeline
 
     def __init__(self, _folder: object) -> None:
         pass
@@ -143,21 +143,23 @@ class FakeControl:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def ask(self, _command: str) -> dict[str, Any]:
-        return self.answer
+    def advance(self) -> None:
+        if not FakeControl.left:
+            raise UserError("the lab's switch says: the timeline has no change left")
+        FakeControl.left -= 1
 
 
 def test_a_session_advances_to_the_next_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "Control", FakeControl)
     made = object.__new__(Session)
     made.lab = type("Lab", (), {"folder": None})()
-    made.name, made.scenario, made._bounds = "cloud", MOMENTS[0].scenario, {("bcast", 1, 0): 1.0}
-    FakeControl.answer = {"ok": True}
+    made.scenario, made._bounds = MOMENTS[0].scenario, {("bcast", 1, 0): 1.0}
+    FakeControl.left = 1
     made.advance(MOMENTS[1].scenario)
     assert made.scenario is MOMENTS[1].scenario and not made._bounds
-    FakeControl.answer = {"error": "the timeline has no change left"}
     with pytest.raises(UserError, match="no change left"):
         made.advance(MOMENTS[2].scenario)
+    assert made.scenario is MOMENTS[1].scenario
 
 
 def test_names_are_those_of_the_simulated_days() -> None:

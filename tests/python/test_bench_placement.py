@@ -17,7 +17,7 @@ from bench.placement_programs import Kernel
 from bench.settings import Settings
 from thalweg import mapping
 
-MADE_FOR = recording.build_among(builds.available())
+MADE_FOR = Settings(builds.available()).build_named(recording.native)
 
 
 def tables(parts: list[Part]) -> list[report.Table]:

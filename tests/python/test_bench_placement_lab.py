@@ -20,13 +20,14 @@ from bench import (
     uneven,
 )
 from bench.builds import Build
-from bench.page import Part, failed_run, write_parts
+from bench.page import Page, Part, failed_run, write_parts
 from bench.placement_lab_page import contents
 from bench.placement_programs import Kernel, kernels
 from bench.session import LaunchFailedError
 from bench.settings import Settings
 from thalweg import mapping, paths, run_placement
 from thalweg.collective import Kind
+from thalweg.lab.scenario import Scenario
 from thalweg.matrices import Program
 
 SLOTS = [placement_gains.slots] * uneven.HOSTS
@@ -322,6 +323,46 @@ def test_clouds_are_as_uneven_as_they_say(name: str) -> None:
         assert differ == directed
     assert not np.array_equal(np.array(nets[0].latency), np.array(nets[1].latency))
     assert len(uneven.document(name)["timeline"]) == 8 * 7
+
+
+class FakeSession:
+    """A lab that has nothing but a network."""
+
+    folder = Path()
+
+    def __init__(self, found: Scenario, _dilation: float | None, _slots: int) -> None:
+        self.scenario = found
+
+    def __enter__(self) -> "FakeSession":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def advance(self, now: Scenario) -> None:
+        self.scenario = now
+
+    def probe(self, *_: object) -> None:
+        pass
+
+
+def test_the_evening_is_measured_on_its_own_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, float] = {}
+
+    def measure(_page: Page, labels: dict[str, Any], session: FakeSession, *_: object) -> None:
+        seen[labels["time"]] = session.scenario.latency(0, 1)
+
+    monkeypatch.setattr(placement_lab, "Session", FakeSession)
+    monkeypatch.setattr(placement_lab, "chosen", lambda *_: [Kernel("lu", 64, 4)])
+    monkeypatch.setattr(placement_lab, "_measure", measure)
+    monkeypatch.setattr("thalweg.network.read", lambda _: None)
+    monkeypatch.setattr(Page, "finish", lambda _: None)
+    build = Build("openmpi-4.1", "openmpi", Path("mpirun"))
+    placement_lab.run(Settings([build], ["uneven-ways"], save=False, anew=True))
+    assert seen == {
+        time: uneven.cloud_at("uneven-ways", time).latency(0, 1) for time in uneven.times_of_day
+    }
+    assert seen["morning"] != seen["evening"]
 
 
 def test_programs_that_are_wrong_or_silent_fail() -> None:

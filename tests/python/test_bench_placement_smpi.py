@@ -12,8 +12,9 @@ from bench.placement_gains import block_planned, gain_of, planned, timed
 from bench.placement_programs import Kernel, compared
 from bench.placement_smpi import Case, Programs, instances
 from bench.placement_smpi_page import contents
+from bench.settings import Settings
 
-MADE_FOR = recording.build_among(builds.available())
+MADE_FOR = Settings(builds.available()).build_named(recording.native)
 LABELS = {"scenario": "uneven-pairs", "time": "morning", "hosts": 8, "slots": 8,
           "program": "cg", "size": 96}  # fmt: skip
 
