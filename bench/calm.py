@@ -28,7 +28,7 @@ subject = Subject(
     (*timeline_runs.measures, "bench/calm.py"),
     ("scenario", "build", "collective", "bytes", "round", "variant"),
 )
-scenario_names = ("three-sites", "cloud", "two-sites", "grid")
+scenarios = ("three-sites", "cloud", "two-sites", "grid")
 RUN_SECONDS = 20.0
 """What a run takes, about: what is usual is settled after five seconds, and a change is believed
 after three."""

@@ -35,7 +35,7 @@ from thalweg.simulator import Fidelity
 subject = Subject(
     "cmpi",
     "CMPI against MPICH2 1.4",
-    sources.planned,
+    (*sources.planned, *sources.of_cmpi),
     ("sweep", "varied", "placement", "collective"),
     made="Simulated",
 )

@@ -25,14 +25,7 @@ from thalweg.planner import Options
 subject = Subject(
     "days",
     "Two days of a cloud",
-    (
-        *sources.planned,
-        "bench/days.py",
-        "bench/drift.py",
-        "bench/cmpi.py",
-        "bench/cmpi_collectives.py",
-        "bench/networks.py",
-    ),
+    (*sources.planned, *sources.of_cmpi, "bench/days.py", "bench/drift.py"),
     ("collective", "placement", "hour"),
     made="Simulated",
 )

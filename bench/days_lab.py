@@ -40,12 +40,12 @@ subject = Subject(
     "days-lab",
     "Two days of a cloud, on the lab",
     (
-        *sources.run_on_lab, "bench/days.py", "bench/days_lab.py", "bench/drift.py",
-        "bench/cmpi.py", "bench/cmpi_collectives.py", "bench/families.py",
+        *sources.run_on_lab, *sources.of_cmpi, "bench/days.py", "bench/days_lab.py",
+        "bench/drift.py", "bench/families.py",
     ),
     ("scenario", "build", "collective", "hour", "variant"),
 )  # fmt: skip
-scenario_names = ("cloud",)
+scenarios = ("cloud",)
 build_name = "mpich-4.0"
 library = "mpich"
 every = 6.0  # hours between two measurements

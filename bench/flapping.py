@@ -27,7 +27,7 @@ subject = Subject(
     (*timeline_runs.measures, "bench/timeline.py", "bench/flapping.py"),
     ("scenario", "build", "collective", "bytes"),
 )
-scenario_names = ("three-sites",)
+scenarios = ("three-sites",)
 EVERY_SECONDS = 2.0
 RUN_SECONDS = 80.0
 LAB_SECONDS = 3600.0

@@ -64,7 +64,7 @@ beginning = (
 )
 
 
-names = tuple(uneven.spreads)
+scenarios = tuple(uneven.spreads)
 
 
 def run(settings: Settings) -> None:

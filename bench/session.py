@@ -23,9 +23,9 @@ from bench.report import console
 from bench.samples import Cell, Sample, read
 from bench.settings import budget
 from thalweg import bounds, paths
-from thalweg import console as progress
 from thalweg.algorithms import Problem
 from thalweg.collective import Collective, parse_kind
+from thalweg.console import progress
 from thalweg.errors import UserError
 from thalweg.lab import launch, lifecycle, scenario, validity
 from thalweg.lab.control import Control
@@ -334,7 +334,7 @@ class _Watch:
 
     def __init__(self, output: Path, total: int, description: str) -> None:
         self._output, self._total, self._description = output, total, description
-        self._progress = progress.progress(description, total)
+        self._progress = progress(description, total)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
 

@@ -38,7 +38,7 @@ subject = Subject(
     ),
     ("scenario", "build", "program", "variant"),
 )  # fmt: skip
-scenario_names = ("cloud", "switches-2x16")
+scenarios = ("cloud", "switches-2x16")
 library = "mpich-4.0"
 least_dilations = {"cloud": 16.0, "switches-2x16": 64.0}
 """The least dilation with which what ranks and libraries compute, on one core, is small: native

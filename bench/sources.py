@@ -8,6 +8,8 @@ planned = (
 )  # fmt: skip
 """Sources of plans, and of their simulation."""
 probed = ("src/lab", "python/thalweg/lab", "src/network", "src/probe", "python/thalweg/probe.py")
+of_cmpi = ("bench/cmpi.py", "bench/cmpi_collectives.py", "bench/networks.py")
+"""Sources of what is simulated of CMPI and its rival."""
 run_on_lab = (*lab, *planned, "src/probe", "src/runtime")
 """Sources of Thalweg from the probe to the run."""
 started = tuple(

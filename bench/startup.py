@@ -33,7 +33,7 @@ from thalweg import paths, wisdom
 from thalweg.lab import counters, launch, scenario, validity
 from thalweg.lab.counters import Counters
 
-scenario_names = ("two-sites", "cloud", "three-sites", "grid")
+scenarios = ("two-sites", "cloud", "three-sites", "grid")
 subject = Subject(
     "startup",
     "What `thalweg run` adds to a program's start",

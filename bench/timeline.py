@@ -33,7 +33,7 @@ subject = Subject(
     (*timeline_runs.measures, "bench/timeline.py"),
     ("scenario", "build", "collective", "bytes", "fault"),
 )
-scenario_names = ("three-sites",)
+scenarios = ("three-sites",)
 bar = 1.15  # times the time of plans that knew before
 gain_bar = 1.03  # times what knowing takes: plans that take no longer needn't be replaced
 epochs_bar = 3

@@ -26,7 +26,7 @@ from thalweg.simulator import Fidelity
 subject = Subject(
     "trees",
     "Trees",
-    sources.planned,
+    (*sources.planned, *sources.of_cmpi, "bench/random_trees.py", "bench/trees.py"),
     ("carlo", "generator", "segmented", "placement", "clusters", "size"),
     made="Simulated",
 )

@@ -31,7 +31,7 @@ on_lab = Subject("wan", "Several senders per site", sources.run_on_lab, cell)
 in_simulator = Subject(
     "wan-simulated",
     "Several senders per site, simulated",
-    sources.planned,
+    (*sources.planned, "bench/matsuda.py", "bench/wan.py"),
     cell,
     made="Simulated",
     command="wan --simulate",
