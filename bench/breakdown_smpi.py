@@ -205,15 +205,15 @@ class Setting:
     def total(self, program: Timed, variant: str, built: dict[bool, Path]) -> float | None:
         """Simulated seconds of the program's rounds; None if the simulation was ended."""
         how = smpi_run.rules if variant == native else smpi_run.thalweg
-        chosen = [*smpi_model.options(usable=1.0), *self._inputs.native(program, how)]
+        is_cmpi = variant == breakdown_figure.cmpi
         file = self._folder / "run.json"
         file.unlink(missing_ok=True)
-        command = self._inputs.command(program, built[variant != native], chosen)
-        environment = self._inputs.environment(program, how)
-        if variant == breakdown_figure.cmpi:
-            environment["THALWEG_FORCE"] = breakdown_figure.as_printed()
-        command += ["--json", str(file)]
-        found = smpi_run.simulate(command, environment, self._folder, longest)
+        found = self._inputs.simulate(
+            program, how, built[variant != native], smpi_model.options(smpi_model.whole_rate),
+            words=["--json", str(file)],
+            environment={"THALWEG_FORCE": breakdown_figure.as_printed()} if is_cmpi else {},
+            limit=longest,
+        )  # fmt: skip
         if found.seconds is None:
             console.print(f"{program.name}, {variant}: ended after {longest} s")
             return None

@@ -92,9 +92,10 @@ def sent_under_smpi(ranks: int) -> Iterator[Record]:
         # What is sent depends neither on the network nor on the placement.
         net = smpi_run.cloud(random.Random(1), hosts)
         inputs = smpi_run.Inputs(net, [rank * hosts // ranks for rank in range(ranks)], folder)
-        chosen = [*smpi_model.options(1.0), *inputs.native(program, native)]
-        told = {**inputs.environment(program, native), "THALWEG_RECORD": str(record)}
-        smpi_run.simulate(inputs.command(program, built[True], chosen), told, folder)
+        inputs.simulate(
+            program, native, built[True], smpi_model.options(smpi_model.whole_rate),
+            environment={"THALWEG_RECORD": str(record)},
+        )  # fmt: skip
         yield from sent_by(program.name, matrices.read(record))
 
 

@@ -22,7 +22,7 @@ from bench.page import Page
 from bench.report import Subject, console
 from bench.settings import Settings
 from bench.smpi_programs import Program, build
-from bench.smpi_run import Inputs, cloud, rules, simulate, thalweg
+from bench.smpi_run import Inputs, cloud, rules, thalweg
 from thalweg.algorithms import Problem, Skeleton, find
 from thalweg.collective import Collective, Kind
 from thalweg.errors import UserError
@@ -99,7 +99,7 @@ def times(
     for kind in algorithms:
         case = Case(
             Problem(Collective(kind, setup.ranks, 0, size), net, hosts, networks.library),
-            single_call(kind), inputs, built, folder,
+            single_call(kind), inputs, built,
         )  # fmt: skip
         found.append(case.times(setup, seed, placement))
     return found
@@ -113,7 +113,6 @@ class Case:
     program: Program
     inputs: Inputs
     built: dict[bool, Path]
-    folder: Path
 
     def times(self, setup: Setup, seed: int, placement: str) -> Times:
         kind = self.problem.collective.kind
@@ -143,12 +142,10 @@ class Case:
 
     def simulated(self, variant: str) -> float | None:
         """Seconds of the call by SMPI; None if the simulation was ended. Raises UserError."""
-        chosen = [*smpi_model.options(usable=1.0), *self.inputs.native(self.program, variant)]
-        command = self.inputs.command(self.program, self.built[variant == thalweg], chosen)
-        environment = self.inputs.environment(self.program, variant)
-        found = simulate(command, environment, self.folder, longest)
+        built, model = self.built[variant == thalweg], smpi_model.options(smpi_model.whole_rate)
+        found = self.inputs.simulate(self.program, variant, built, model, limit=longest)
         if found.seconds is None:
             return None
         if not (took := re.search(r"^call ([0-9.]+) s$", found.said, re.MULTILINE)):
-            raise UserError(f"{' '.join(command)} printed no time:\n{found.said[-2000:]}")
+            raise UserError(f"{found.command} printed no time:\n{found.said[-2000:]}")
         return float(took[1])

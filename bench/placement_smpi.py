@@ -30,7 +30,7 @@ from bench.smpi_model import Built, build, seconds_of
 from bench.smpi_model import native as unplanned
 from bench.smpi_model import thalweg as with_runtime
 from bench.smpi_programs import Program
-from bench.smpi_run import Inputs, options, simulate, thalweg
+from bench.smpi_run import Inputs, options
 from thalweg import mapping
 from thalweg.errors import UserError
 from thalweg.matrices import Program as Recorded
@@ -173,11 +173,10 @@ class Case:
         inputs = Inputs(self.net, placement, self.folder)
         if with_plan:
             inputs.make_plan("")
-        chosen = [*options, *inputs.native(self.program, selector)]
         built = self.built[with_runtime if with_plan else unplanned]
-        command = inputs.command(self.program, built, chosen)
-        environment = inputs.environment(self.program, thalweg if with_plan else selector)
-        found = simulate(command, environment, self.folder)
+        environment = {"THALWEG_PLAN": str(inputs.plan)} if with_plan else {}
+        # What is native goes by Open MPI's rules with a plan, too.
+        found = inputs.simulate(self.program, selector, built, options, environment=environment)
         if found.seconds is None:
             raise UserError(f"{self.program.name}: the simulation took too long")
         return seconds_of(found.said, self.program.name)

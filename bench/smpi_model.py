@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench import families, machine, smpi_programs, smpi_run
 from bench.report import console, seconds
-from bench.smpi_programs import Program, call
+from bench.smpi_programs import Compilers, Program, call
 from thalweg import paths
 from thalweg.errors import UserError
 from thalweg.lab.scenario import Scenario
@@ -41,24 +41,12 @@ wrapped = ("-Wl,--wrap=MPI_Init", "-Wl,--wrap=MPI_Finalize")
 """Lets span.c see when a program begins and ends."""
 payload = (9000 - 52) / (9000 + 14)
 """The part of a frame without the headers of Ethernet, IP and TCP, which has timestamps."""
+whole_rate = 1.0
+"""The part of a network's rates that data get where headers don't count: all, as plans take it."""
 latencies_of_handshake = 3  # there, back, and the data's own
 
 
 # Programs ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Compilers:
-    c: Sequence[str | Path]
-    cpp: Sequence[str | Path]
-
-    def objects(self, sources: Sequence[Path], folder: Path) -> list[Path]:
-        found = []
-        for path in sources:
-            found.append(folder / f"{path.stem}.o")
-            compiler = self.cpp if path.suffix == ".cpp" else self.c
-            call([*compiler, "-O2", "-c", path, "-o", found[-1]], packages)
-        return found
 
 
 Built = Mapping[str, Path]
@@ -71,13 +59,13 @@ def build(program: Program, folder: Path) -> Built:
         lab: Compilers(
             ["mpicc.mpich", "-w", "-I", without_smpi(folder)], ["mpicxx.mpich", "-std=c++20"]
         ),
-        "smpi": Compilers(["smpicc", "-w"], ["smpicxx", "-std=c++20"]),
+        "smpi": smpi_programs.compilers,
     }
     objects = {}
     for world, each in compilers.items():
         there = folder / f"{world}-{program.name.split()[0]}"
         there.mkdir(exist_ok=True)
-        objects[world] = each.objects([*program.sources(), span], there)
+        objects[world] = each.objects([*program.sources(), span], there, packages)
     simulated, runtime = objects["smpi"], paths.simulated_runtime()
     return {
         lab: linked("mpicxx.mpich", objects[lab], lab),
@@ -128,7 +116,6 @@ class Model:
     def __init__(self, truth: Scenario, folder: Path) -> None:
         net = truth.network
         net.message_costs = {library: families.costs[library]}
-        self._folder = folder
         self._inputs = smpi_run.Inputs(net, range(len(net.hosts)), folder)
         self.plan = self._inputs.plan
         planning = self._inputs.make_plan(library)
@@ -136,15 +123,12 @@ class Model:
 
     def simulate(self, program: Program, variant: str, built: Path) -> Simulated:
         """Runs a program under smpirun. Raises UserError."""
-        chosen = [*options(), *self._inputs.native(program, variants[variant])]
-        command = self._inputs.command(program, built, chosen)
-        environment = self._inputs.environment(program, variants[variant])
-        said = smpi_run.simulate(command, environment, self._folder).said
-        computing = re.search(r"([0-9.e+-]+) seconds were actual computation", said)
+        ran = self._inputs.simulate(program, variants[variant], built, options())
+        computing = re.search(r"([0-9.e+-]+) seconds were actual computation", ran.said)
         if not computing:  # it took too long
-            raise UserError(f"{' '.join(command)} failed:\n{said[-2000:]}")
+            raise UserError(f"{ran.command} failed:\n{ran.said[-2000:]}")
         try:
-            found = Simulated(seconds_of(said, program.name), float(computing[1]))
+            found = Simulated(seconds_of(ran.said, program.name), float(computing[1]))
         except ValueError as wrong:
             raise UserError(str(wrong)) from None
         console.print(f"{program.name}, {variant}, simulated: {seconds(found.seconds)}")

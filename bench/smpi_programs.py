@@ -69,13 +69,31 @@ programs = (
 )
 
 
+@dataclass(frozen=True)
+class Compilers:
+    """An MPI library's compilers of C and C++, with their options."""
+
+    c: Sequence[str | Path]
+    cpp: Sequence[str | Path]
+
+    def objects(self, sources: Sequence[Path], folder: Path, packages: str) -> list[Path]:
+        """Compiles each source to an object file in a folder. Raises UserError, which names the
+        packages if a compiler isn't there."""
+        found = []
+        for path in sources:
+            found.append(folder / f"{path.stem}.o")
+            compiler = self.cpp if path.suffix == ".cpp" else self.c
+            call([*compiler, "-O2", "-c", path, "-o", found[-1]], packages)
+        return found
+
+
+compilers = Compilers(["smpicc", "-w"], ["smpicxx", "-std=c++20"])
+"""SMPI's."""
+
+
 def build(program: Program, folder: Path) -> dict[bool, Path]:
     """Compiles a program without the runtime and with it; what is native in either has levels."""
-    objects = []
-    for path in [*program.sources(), levels]:
-        objects.append(folder / f"{path.stem}.o")
-        compiler = ["smpicxx", "-std=c++20"] if path.suffix == ".cpp" else ["smpicc", "-w"]
-        call([*compiler, "-O2", "-c", path, "-o", objects[-1]], packages)
+    objects = compilers.objects([*program.sources(), levels], folder, packages)
     found = {}
     for planned in (False, True):
         found[planned] = folder / f"{objects[0].stem}-{'thalweg' if planned else 'plain'}"

@@ -25,6 +25,7 @@ selectors = ("mpich", "ompi")
 rules = "mpich's rules"
 longest = 600  # seconds of a simulation
 most_planned = 1024  # ranks; plans for more have the effort `estimate`
+most_selected = 64  # ranks for which SMPI's selectors choose
 kinds = (Kind.bcast, Kind.reduce, Kind.allreduce, Kind.gather, Kind.alltoall, Kind.barrier)
 """What the programs call."""
 called = {
@@ -90,6 +91,28 @@ class Inputs:
     def write_plan(self, library: str, entries: Sequence[Entry]) -> None:
         plans.write_table(self.plan, self._net, library, Table(self._placement, entries))
 
+    def simulate(
+        self,
+        program: Program,
+        variant: str,
+        built: Path,
+        model: Sequence[str],
+        *,
+        words: Sequence[str] = (),
+        environment: Mapping[str, str] = {},
+        limit: int = longest,
+    ) -> Simulation:
+        """Simulates a variant of a program with these options of SMPI's model.
+
+        The program gets further words, and variables beside those of the variant; the simulation
+        is ended after `limit` seconds. Raises UserError if it failed, or the program computed a
+        wrong result.
+        """
+        chosen = [*model, *self.native(program, variant)]
+        command = [*self._command(program, built, chosen), *words]
+        told = {**self.environment(program, variant), **environment}
+        return _simulate(command, told, self._folder, limit)
+
     def native(self, program: Program, variant: str) -> list[str]:
         """The options that say how native collectives go: of the runtime itself, too, in MPI_Init.
 
@@ -105,17 +128,9 @@ class Inputs:
             chosen.append(f"--cfg=smpi/{kind.name}:{names[between.algorithm]}")
         return chosen
 
-    def command(self, program: Program, built: Path, chosen: Sequence[str]) -> list[str]:
-        """Returns the command that simulates a program with these options of SMPI."""
-        command = [
-            "smpirun", "-np", self._ranks, "-platform", self._platform, "-hostfile", self._hosts,
-            *chosen, built, *program.words(self._ranks),
-        ]  # fmt: skip
-        return list(map(str, command))
-
     def environment(self, program: Program, variant: str) -> dict[str, str]:
-        """Returns the environment of that command: of Thalweg the plan, and levels by hosts of all
-        but selectors, which have their own."""
+        """Returns the environment of smpirun: of Thalweg the plan, and levels by hosts of all but
+        selectors, which have their own."""
         own = {"THALWEG_PLAN": str(self.plan)} if variant == thalweg else {}
         if variant in (rules, thalweg):
             own |= {
@@ -123,6 +138,14 @@ class Inputs:
                 "BY_HOSTS": "".join(f"[{each.name}]" for each in self._by_hosts(program, variant)),
             }
         return os.environ | {"TMPDIR": str(self._folder)} | own
+
+    def _command(self, program: Program, built: Path, chosen: Sequence[str]) -> list[str]:
+        """Returns the command that simulates a program with these options of SMPI."""
+        command = [
+            "smpirun", "-np", self._ranks, "-platform", self._platform, "-hostfile", self._hosts,
+            *chosen, built, *program.words(self._ranks),
+        ]  # fmt: skip
+        return list(map(str, command))
 
     @property
     def _ranks(self) -> int:
@@ -158,17 +181,18 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Simulation:
-    """`seconds` is None if the simulation didn't end in time; wall seconds, peak bytes, and what
-    the program printed."""
+    """`seconds` is None if the simulation didn't end in time; wall seconds, peak bytes, what the
+    program printed, and the command."""
 
     seconds: float | None
     wall: float
     memory: int
     said: str
+    command: str
 
 
-def simulate(
-    command: Sequence[str], environment: Mapping[str, str], folder: Path, limit: int = longest
+def _simulate(
+    command: Sequence[str], environment: Mapping[str, str], folder: Path, limit: int
 ) -> Simulation:
     """Runs smpirun for at most `limit` seconds. Raises UserError if it failed, or the program
     computed a wrong result."""
@@ -182,13 +206,13 @@ def simulate(
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     wall = time.monotonic() - begin
-    said = log.read_text()
+    said, ran = log.read_text(), " ".join(command)
     if is_wrong(said):
-        raise UserError(f"{' '.join(command)} computed a wrong result:\n{said[-2000:]}")
+        raise UserError(f"{ran} computed a wrong result:\n{said[-2000:]}")
     found = re.search(r"Simulated time: ([0-9.e+-]+) seconds", said)
     if process.returncode not in (0, 124) or (not found and process.returncode == 0):
-        raise UserError(f"{' '.join(command)} failed:\n{said[-2000:]}")
-    return Simulation(float(found[1]) if found else None, wall, usage.ru_maxrss * 1024, said)
+        raise UserError(f"{ran} failed:\n{said[-2000:]}")
+    return Simulation(float(found[1]) if found else None, wall, usage.ru_maxrss * 1024, said, ran)
 
 
 def is_wrong(said: str) -> bool:

@@ -29,7 +29,7 @@ def case(kind: Kind, built: dict[bool, Path], folder: Path) -> Case:
     net = cloud(draw, HOSTS)
     hosts = cmpi.placements["random"](draw, RANKS, HOSTS)
     problem = Problem(Collective(kind, RANKS, 0, size), net, hosts, "mpich")
-    return Case(problem, single_call(kind), Inputs(net, hosts, folder, rival), built, folder)
+    return Case(problem, single_call(kind), Inputs(net, hosts, folder, rival), built)
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,14 @@
 """How programs that SMPI simulates go natively: MPICH's rules, with its levels by hosts."""
 
+import re
 import shutil
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from bench import networks, smpi, smpi_model
+from bench import networks, smpi, smpi_model, smpi_page, smpi_run
 from bench.page import Part
 from bench.smpi_programs import Program, build, programs, smallest
 from bench.smpi_run import Inputs, Simulation, cloud, loopback, options, rules, selectors, thalweg
@@ -140,12 +140,11 @@ def test_levels_are_right_and_cross_between_hosts_as_often_as_leaders_need(
     built = build(calls, tmp_path)[planned]
     variant = thalweg if planned else rules
     shared.write_plan("", [])
-    command = shared.command(calls, built, [*options, *shared.native(calls, variant)])
-    levels = shared.environment(calls, variant)
     found = []
-    for environment in (levels, levels | {"BY_HOSTS": ""}):
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        lines = [line.split() for line in done.stdout.splitlines()]
+    environments: list[dict[str, str]] = [{}, {"BY_HOSTS": ""}]
+    for environment in environments:
+        said = shared.simulate(calls, variant, built, options, environment=environment).said
+        lines = re.findall(r"^([a-z]+) ([0-9.]+)$", said, re.MULTILINE)
         found.append({kind: float(time) / LATENCY for kind, time in lines})
     with_levels, without = found
     # A scatter has no levels.
@@ -165,7 +164,9 @@ def test_the_page_counts_where_thalweg_is_slower() -> None:
         for variant, time in zip((rules, thalweg), times, strict=True)
     ]
     labels = {"network": "cloud-64", "ranks": 256}
-    table, costs = smpi.contents([Part(labels, {"planning": 1.0}, samples, "2026-11-28", "abc")])
+    table, costs = smpi_page.contents(
+        [Part(labels, {"planning": 1.0}, samples, "2026-11-28", "abc")]
+    )
     assert [row[-1] for row in table.rows] == ["4.00x", "0.50x", "1.00x", "-"]
     assert "Thalweg is slower than a rival in 1 of 3 rows (more than 1 %)." in table.notes
     assert table.rows[-1][-3:-1] == ["too long", "1.00 s"]
@@ -186,14 +187,14 @@ def test_plans_are_made_with_the_costs_that_are_simulated(
         assert f"--cfg=smpi/os:0:{costs.send}:{costs.per_byte}" in smpi_model.options()
     asked: list[str] = []
 
-    def simulate(command: list[str], _environment: object, _folder: Path) -> Simulation:
+    def simulate(command: list[str], *_: object) -> Simulation:
         asked.extend(command)
-        return Simulation(1.0, 1.0, 1, "")
+        return Simulation(1.0, 1.0, 1, "", "")
 
-    monkeypatch.setattr(smpi, "simulate", simulate)
+    monkeypatch.setattr(smpi_run, "_simulate", simulate)
     monkeypatch.setattr(Inputs, "make_plan", lambda _inputs, _library: 0.0)
     smpi.Setting(smpi.cases[0], tmp_path).simulate(programs[0], rules, {False: tmp_path / "cg"})
-    assert set(smpi_model.options(usable=1.0)) <= set(asked)
+    assert set(smpi_model.options(smpi_model.whole_rate)) <= set(asked)
 
 
 def test_programs_are_tried_with_as_many_ranks_as_they_can_have() -> None:
