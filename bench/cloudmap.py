@@ -14,7 +14,7 @@ from dataclasses import asdict
 from itertools import permutations
 from pathlib import Path
 
-from bench import recording, report, smpi_model, smpi_programs, smpi_run
+from bench import recording, report, smpi_model, smpi_programs, smpi_run, sources
 from bench.builds import Build
 from bench.cloudmap_cases import (
     by_smpi,
@@ -39,9 +39,8 @@ subject = Subject(
     "cloudmap",
     "CloudMap's figures, as costs of placements",
     (
-        "src/mapping", "bench/cloudmap.py", "bench/cloudmap_cases.py", "bench/drift.py",
-        "bench/nas.py", "bench/placement_cases.py", "bench/smpi_model.py",
-        "bench/smpi_programs.py", "bench/smpi_run.py", *recording.sources,
+        "src/mapping", *sources.of_smpi, "bench/cloudmap.py", "bench/cloudmap_cases.py",
+        "bench/drift.py", "bench/nas.py", "bench/placement_cases.py", *recording.sources,
     ),
     ("figure", "pattern"),
     made="Simulated",

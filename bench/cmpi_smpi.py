@@ -32,8 +32,8 @@ subject = Subject(
     "cmpi-smpi",
     "CMPI's collectives, simulated by SMPI",
     (
-        *sources.planned, "src/runtime", "bench/cmpi_smpi.py", "bench/levels.c",
-        "bench/single_call.c", "bench/smpi_model.py", "bench/smpi_programs.py", "bench/smpi_run.py",
+        *sources.planned, "src/runtime", *sources.of_cmpi, *sources.of_smpi,
+        "bench/cmpi_smpi.py", "bench/single_call.c",
     ),
     ("ranks", "placement", "collective", "seed"),
     made="Simulated",

@@ -40,9 +40,9 @@ subject = Subject(
     "placement-smpi",
     "Programs in several placements, simulated",
     (
-        *sources.planned, "src/mapping", "src/runtime", "examples", "bench/placement_programs.py",
-        "bench/placement_smpi.py", "bench/recording.py", "bench/smpi_model.py",
-        "bench/smpi_programs.py", "bench/smpi_run.py", "bench/span.c", "bench/uneven.py",
+        *sources.planned, "src/mapping", "src/runtime", "examples", *sources.of_smpi,
+        "bench/placement_programs.py", "bench/placement_smpi.py", "bench/recording.py",
+        "bench/span.c", "bench/uneven.py",
     ),
     ("scenario", "time", "hosts", "slots", "program", "size"),
     made="Simulated",

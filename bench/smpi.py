@@ -34,8 +34,7 @@ subject = Subject(
     "smpi",
     "Whole programs, simulated by SMPI",
     (
-        *sources.planned, "src/runtime", "examples", "bench/families.py", "bench/smpi.py",
-        "bench/smpi_model.py", "bench/smpi_programs.py", "bench/smpi_run.py", "bench/levels.c",
+        *sources.planned, "src/runtime", "examples", *sources.of_smpi, "bench/smpi.py",
         "bench/nas.py",
     ),
     ("network", "ranks", "program", "variant"),

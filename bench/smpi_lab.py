@@ -32,9 +32,8 @@ subject = Subject(
     "smpi-lab",
     "Whole programs, on the lab and simulated by SMPI",
     (
-        *sources.run_on_lab, "examples", "bench/smpi_lab.py", "bench/smpi_model.py",
-        "bench/smpi_programs.py", "bench/smpi_run.py", "bench/span.c", "bench/nas.py",
-        "bench/families.py",
+        *sources.run_on_lab, "examples", *sources.of_smpi, "bench/smpi_lab.py", "bench/span.c",
+        "bench/nas.py",
     ),
     ("scenario", "build", "program", "variant"),
 )  # fmt: skip

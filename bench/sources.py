@@ -10,6 +10,11 @@ planned = (
 probed = ("src/lab", "python/thalweg/lab", "src/network", "src/probe", "python/thalweg/probe.py")
 of_cmpi = ("bench/cmpi.py", "bench/cmpi_collectives.py", "bench/networks.py")
 """Sources of what is simulated of CMPI and its rival."""
+of_smpi = (
+    "bench/families.py", "bench/levels.c", "bench/smpi_model.py", "bench/smpi_programs.py",
+    "bench/smpi_run.py",
+)  # fmt: skip
+"""Sources of what SMPI simulates, but for the runtime, which isn't in all of it."""
 run_on_lab = (*lab, *planned, "src/probe", "src/runtime")
 """Sources of Thalweg from the probe to the run."""
 started = tuple(
