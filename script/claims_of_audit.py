@@ -130,6 +130,7 @@ AUDIT: Claims = {
     ],
     "`breakdown` wasn't": [
         *cells("breakdown", "saved", ["CG", "N-body"]),
+        *cells("breakdown", "CMPI saved", ["CG", "N-body"]),
         *cells("breakdown", "saved, with overheads", ["CG", "N-body"]),
     ],
     "README: an allreduce": [

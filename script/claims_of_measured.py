@@ -185,9 +185,11 @@ MEASURED: Claims = {
         *PAYS_AFTER["openmpi-4.1"],
         *PAYS_AFTER["mpich-4.0"],
     ],
-    "- A full probe and plan,": list(
-        map(negative, cells("breakdown", "saved, with overheads", ["CG", "N-body"]))
-    ),
+    "- CG and N-body on the cloud": [
+        *cells("breakdown", "saved", ["CG", "N-body"]),
+        *cells("breakdown", "CMPI saved", ["CG", "N-body"]),
+        *map(negative, cells("breakdown", "saved, with overheads", ["CG", "N-body"])),
+    ],
     "- Simulated by SMPI,": [
         given("16", "64"),
         *(of(*gains_of_programs(16, 64)) for of in (least, most)),
