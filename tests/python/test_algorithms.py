@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from thalweg import algorithms, bounds, network, schedule
@@ -5,6 +7,7 @@ from thalweg.algorithms import Parameters, Problem
 from thalweg.collective import Collective, Kind
 from thalweg.errors import UserError
 
+ROOT = Path(__file__).parents[2]
 HOSTS, SIZE, LATENCY, RATE = 4, 1_000_000, 1e-4, 1e8
 
 
@@ -65,3 +68,18 @@ def test_bound_of_even_hosts() -> None:
     assert allreduce.time == pytest.approx(2 * (HOSTS - 1) * SIZE / (HOSTS * RATE) + LATENCY)
     for kind in Kind:
         assert bounds.bound(problem(kind)).time > 0
+
+
+def test_the_page_of_algorithms_has_them_all() -> None:
+    """Names, collectives and sources are those of the code."""
+    lines = (ROOT / "docs" / "algorithms.md").read_text().splitlines()
+    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| `")]
+    of_page = {name.strip("`"): (collectives, source) for name, collectives, _, source in rows}
+    assert len(of_page) == len(rows)
+    assert of_page == {
+        each.name: (
+            " ".join(kind.name for kind in Kind if each.supports(kind)) or "as given",
+            each.source,
+        )
+        for each in algorithms.all_algorithms()
+    }
