@@ -7,6 +7,7 @@ from thalweg import hosts
 from thalweg.errors import UserError
 from thalweg.files import read_text
 from thalweg.hosts import Host
+from thalweg.printable import short
 
 _FILES = ("PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "OAR_NODEFILE", "COBALT_NODEFILE")
 """Variables that name a file with a line for each slot: those of PBS, LSF and OAR; of Cobalt for
@@ -51,8 +52,10 @@ def listed(environment: Mapping[str, str]) -> list[Host]:
             return found
     if file := environment.get(_GRID_ENGINE):
         return _of_grid_engine(file)
-    nodes = environment.get(_SLURM_NODES)
-    return _with_slots(hosts.expanded(nodes), environment) if nodes else []
+    if nodes := environment.get(_SLURM_NODES):
+        found = hosts.expanded(nodes, f"{_SLURM_NODES} {short(nodes)}")
+        return _with_slots(found, environment)
+    return []
 
 
 def _of_grid_engine(file: str) -> list[Host]:

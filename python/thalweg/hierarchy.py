@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from thalweg._core import network as _core
 from thalweg._core.network import Grouping, Hierarchy
 from thalweg.errors import user_errors
-from thalweg.network import Network, validate
+from thalweg.network import MOST_HOSTS, Network, validate
 
 __all__ = [
     "MOST_HOSTS",
+    "Adjust",
     "Grouping",
     "Hierarchy",
     "Link",
@@ -33,11 +34,10 @@ __all__ = [
     "median",
 ]
 
-MOST_HOSTS: int = _core.most_hosts_in_matrices
-"""Most hosts of a network with a hierarchy."""
 BASE = 4.0
 """k of the levels, as in the CMPI paper."""
 Scale = Literal["linear", "logarithmic"]
+Adjust = Literal["close", "printed"]
 
 
 @user_errors()
@@ -46,7 +46,7 @@ def build(
     size: int = 1_000_000,
     base: float = BASE,
     most_span: int = 1,
-    adjust: Literal["close", "printed"] = "close",
+    adjust: Adjust = "close",
     scale: Scale = "linear",
 ) -> Hierarchy:
     """Returns the hierarchy for messages of `size` bytes (CMPI paper, section 4.2).
@@ -54,7 +54,8 @@ def build(
     `base` is the paper's k, `most_span` its T_span: how many hosts groups of a level may differ by.
     `scale` says how the levels of M grow: linear as in the paper, level floor(x / (k least)), or
     logarithmic, floor(log_k(x / least)).
-    Groups that the network declares are kept whole. O(hosts² levels). Raises UserError if the
+    `adjust` says how sizes of groups are made equal: keeping hosts close, or as the paper prints
+    it. Groups that the network declares are kept whole. O(hosts² levels). Raises UserError if the
     base isn't at least 1.01 or the span is negative, or for more hosts than MOST_HOSTS.
     """
     return Hierarchy(net, size, base, most_span, adjust, scale)

@@ -69,21 +69,21 @@ def is_address(host: str) -> bool:
     return ":" in host or _IPV4.fullmatch(host) is not None
 
 
-def parse(text: str) -> list[Host]:
+def parse(text: str, where: str = "-H") -> list[Host]:
     """Reads "a,b:2,node[0-3,7]", or the hostfile of this path.
 
-    The slots of a host that is listed several times are added up. Raises UserError if it is no
-    list of hosts.
+    The slots of a host that is listed several times are added up. Raises UserError, which says
+    `where` the list is, if it is none.
     """
     file = file_of(text)
     if file is None:
-        return expanded(text)
+        return expanded(text, where)
     try:
         return read(file)
     except UserError as error:
         if "/" in text:
             raise
-        raise UserError(f"{error}; if you mean the host {text}, write -H {text}:1") from None
+        raise UserError(f"{error}; if you mean the host {text}, write it as {text}:1") from None
 
 
 def file_of(text: str) -> Path | None:
@@ -91,9 +91,9 @@ def file_of(text: str) -> Path | None:
     return Path(text) if "/" in text or is_file(Path(text)) else None
 
 
-def expanded(text: str) -> list[Host]:
+def expanded(text: str, where: str) -> list[Host]:
     """Reads a list as parse() does, which is never taken for a file's name."""
-    return _checked(_entries(text), "-H")
+    return _checked(_entries(text, where), where)
 
 
 def read(path: Path) -> list[Host]:
@@ -115,7 +115,7 @@ def scattered(where: str | Path) -> set[str]:
 
     Raises UserError as these do.
     """
-    entries = _entries_of_file(where, {}) if isinstance(where, Path) else _entries(where)
+    entries = _entries_of_file(where, {}) if isinstance(where, Path) else _entries(where, "-H")
     listed = (folded(host.name) for host in islice(entries, MOST_ENTRIES))
     places = Counter(name for name, _ in groupby(listed))
     return {name for name, times in places.items() if times > 1}
@@ -208,9 +208,9 @@ def _own_names() -> frozenset[str]:
     return frozenset(map(folded, own))
 
 
-def _entries(text: str) -> Iterator[Host]:
+def _entries(text: str, where: str) -> Iterator[Host]:
     """Returns the hosts of a list as they are listed."""
-    return (host for entry in _split(text) for host in _expand(entry, "-H"))
+    return (host for entry in _split(text) for host in _expand(entry, where))
 
 
 def _entries_of_file(path: Path, most: dict[str, int]) -> Iterator[Host]:

@@ -36,11 +36,12 @@ def network(path: Path) -> Network:
     if not content.startswith(("{", "[")):
         raise UserError(f"network {path}: isn't a network file{_NO_NETWORK}")
     where = str(path)
-    # If this fails, or the text is no scenario, from_json() names the error.
-    with contextlib.suppress(UserError):
-        document = parse_json(text, where)
-        if isinstance(document, dict) and isinstance(document.get("network"), dict):
-            text, where = json.dumps(document["network"]), f"{path}: network"
+    if '"network"' in text:  # without, the core reads it alone
+        # If this fails, or the text is no scenario, from_json() names the error.
+        with contextlib.suppress(UserError):
+            document = parse_json(text, where)
+            if isinstance(document, dict) and isinstance(document.get("network"), dict):
+                text, where = json.dumps(document["network"]), f"{path}: network"
     return networks.from_json(text, where)
 
 
@@ -80,15 +81,15 @@ def own_names(net: Network, names: Sequence[str]) -> list[str]:
     return [hosts[host] for host in host_names.places(names, hosts)]
 
 
-def ranks_on(net: Network, ranks: int | None, listed: str | None) -> list[int]:
+def ranks_on(net: Network, ranks: int | None, listed: str | None, where: str = "-H") -> list[int]:
     """Returns the placement of `ranks` ranks on the listed hosts, or on all hosts.
 
-    One rank per slot if no number is given. Raises UserError.
+    One rank per slot if no number is given. Raises UserError, which says `where` hosts are listed.
     """
     if ranks is not None:
         host_lists.check_ranks(ranks, len(net.hosts))
     if listed is not None:
-        chosen = host_lists.parse(listed)
+        chosen = host_lists.parse(listed, where)
     else:
         slots = -(-(ranks or 1) // len(net.hosts))
         chosen = [Host(host.name, slots) for host in net.hosts]

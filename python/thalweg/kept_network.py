@@ -175,19 +175,12 @@ def _take_changes(net: Network, before: Network, after: Network) -> None:
     ]
 
 
-def keep_network(source: Path, summary: Mapping[str, Any] | None, output: Path) -> list[str]:
-    """Writes the network that a run ended with; returns what changed. Raises UserError.
+def _found(source: Path, summary: Mapping[str, Any] | None) -> tuple[Network, list[str]]:
+    """Returns the network that a run ended with, and what changed. Raises UserError.
 
     A network with changes counts as measured from the next full second on: what was measured before
     them doesn't tell whether it holds, nor does what the run itself has just added to the weather.
     """
-    net, lines = _found(source, summary)
-    _write(net, output)
-    return lines
-
-
-def _found(source: Path, summary: Mapping[str, Any] | None) -> tuple[Network, list[str]]:
-    """Returns the network that a run ended with, and what changed. Raises UserError."""
     net = inputs.network(source)
     lines = changed_network(net, changes.of(summary))
     if lines:

@@ -46,9 +46,6 @@ QUICK_START = 1.0
 """About how many seconds that delays a start, with the start of its ranks."""
 QUICKLY = ", quickly"
 """The end of what such a network was measured with; what a run found may follow."""
-MOST_WHOLE = 8192
-"""Most hosts of a network that has values of all pairs: most_hosts_in_matrices of
-src/network/host_classes.hpp. Of larger ones the part of the listed hosts is verified."""
 UNKNOWN_TIME = "an unknown time"
 INSTEAD = "`--verify off` takes it as it is, `thalweg probe` measures anew"
 PLANNING_ANEW = f"planning for what the hosts have: {INSTEAD}"
@@ -288,10 +285,12 @@ def _verified_file(path: Path, hosts: Sequence[Host], launcher: Launcher, cautio
     names = list(start.listed)
     if len(names) < 2:
         return path
-    if len(names) > MOST_WHOLE:
-        console.note(f"the network isn't verified: more than {MOST_WHOLE} hosts are listed")
+    if len(names) > networks.MOST_HOSTS:
+        console.note(
+            f"the network isn't verified: more than {networks.MOST_HOSTS} hosts are listed"
+        )
         return path
-    if len(net.hosts) > MOST_WHOLE:
+    if len(net.hosts) > networks.MOST_HOSTS:  # of which the part of the listed hosts is verified
         net = sampling.part(net, sorted(verification.host_places(net, names)))
     copy = calibration.copy_for(path, net, names)
     telling = sampling.telling_pairs(net, among=verification.host_places(net, names))

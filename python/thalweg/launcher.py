@@ -25,6 +25,8 @@ _LAUNCHERS = {
     "mpich": ("mpiexec.hydra", "mpiexec", "mpirun", "mpiexec.mpich"),
 }
 """The distribution's own names come last: what the user has loaded comes first."""
+NAMES = ("mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.mpich", "mpiexec.hydra")
+"""What launchers of either flavour are called, those that the user has loaded first."""
 LIBRARIES = {"openmpi": ("libmpi.so.40",), "mpich": ("libmpi.so.12", "libmpich.so.12")}
 """What MPI libraries' files are called, of each flavour."""
 _LIBRARY_FOLDERS = ("lib", "lib64", "lib/release")
@@ -255,7 +257,7 @@ def default() -> Launcher:
 
     Raises UserError if there is none.
     """
-    for name in ("mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.mpich", "mpiexec.hydra"):
+    for name in NAMES:
         if found := shutil.which(name):
             flavour, version = _version_of(found)
             if flavour:

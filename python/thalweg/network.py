@@ -2,7 +2,7 @@
 
 A Network's `latency` (seconds) and `bandwidth` (bytes per second, of a single flow) are numpy
 arrays indexed [from, to]: views, so that writing to them changes the network, which keeps all pairs
-from then on. A network of more than 8,192 hosts has no such arrays: Network.from_classes() makes
+from then on. A network of more than MOST_HOSTS has no such arrays: Network.from_classes() makes
 one of classes of hosts that are alike; latency_between(), latency_among() and latency_counts() read
 it. copy() returns another network with the same content, compact() one that keeps hosts that are
 alike by classes. change_part() lets what goes through a trunk, between two sites, through a port or
@@ -20,6 +20,7 @@ from thalweg._core.network import DeclaredGroup, Host, MessageCost, NativeTime, 
 from thalweg.errors import user_errors
 
 __all__ = [
+    "MOST_HOSTS",
     "DeclaredGroup",
     "Host",
     "MessageCost",
@@ -34,6 +35,9 @@ __all__ = [
     "validate",
     "write",
 ]
+
+MOST_HOSTS: int = _core.most_hosts_in_matrices
+"""Most hosts of a network with matrices of all pairs, and with a hierarchy."""
 
 
 @user_errors()

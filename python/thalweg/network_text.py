@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -14,6 +14,7 @@ from rich.text import Text
 from thalweg import console, description, hierarchy, picture, units
 from thalweg.description import Floats
 from thalweg.drawing import colour
+from thalweg.errors import UserError
 from thalweg.heatmap import cell, line, room
 from thalweg.network import Network, validate
 from thalweg.picture import MATRICES, Quantity, View
@@ -42,7 +43,7 @@ class Grouping:
     size: int = 1_000_000
     base: float = hierarchy.BASE
     most_span: int = 1
-    adjust: Literal["close", "printed"] = "close"
+    adjust: hierarchy.Adjust = "close"
     scale: hierarchy.Scale = "linear"
 
     def build(self, net: Network) -> hierarchy.Hierarchy:
@@ -55,14 +56,27 @@ class Grouping:
 def parts(
     net: Network, file: Path, views: Sequence[View], grouping: Grouping
 ) -> list[RenderableType]:
-    """Shows the network of this file: the requested views, or all of it. Raises UserError."""
+    """Shows the network of this file: the requested views, or all of it.
+
+    Raises UserError if the network isn't valid, or is too large for a view that is requested.
+    """
     validate(net)
+    _check_views(net, views)
     found: list[RenderableType] = [] if views else summary(net, file, grouping)
     wanted = views or _usual_views(len(net.hosts))
     for view in wanted:
         found += [""] if found else []
         found.append(levels(net, grouping) if view == "hierarchy" else Heatmap(net, view))
     return found
+
+
+def _check_views(net: Network, asked: Sequence[View]) -> None:
+    """Raises UserError if a view is asked for that the network is too large for."""
+    if asked and len(net.hosts) > hierarchy.MOST_HOSTS:
+        raise UserError(
+            f"the {asked[0]} of all hosts is shown for up to {hierarchy.MOST_HOSTS:,}, not for "
+            f"{len(net.hosts):,}: leave out --matrix and --hierarchy, which shows all else"
+        )
 
 
 def _usual_views(hosts: int) -> list[View]:
@@ -279,9 +293,10 @@ def as_json(
     """Returns the network in seconds and bytes per second; None if unknown.
 
     Matrices of more than console.MOST_PAIRS pairs are left out (None) unless they are asked for,
-    and so are those of more hosts than hierarchy.MOST_HOSTS. Raises UserError.
+    and the hierarchy of more hosts than hierarchy.MOST_HOSTS is. Raises UserError as parts() does.
     """
     validate(net)
+    _check_views(net, asked)
     grouping = grouping or Grouping()
     names = [host.name for host in net.hosts]
     return {
@@ -368,7 +383,7 @@ def _asymmetry(net: Network, quantity: Quantity) -> dict[str, Any]:
 def _matrix(
     among: Callable[[Sequence[int]], Floats], hosts: int, *, asked: bool
 ) -> list[list[float | None]] | None:
-    is_shown = hosts <= hierarchy.MOST_HOSTS and (asked or hosts**2 <= console.MOST_PAIRS)
+    is_shown = asked or hosts**2 <= console.MOST_PAIRS
     return _numbers(among(range(hosts))) if is_shown else None
 
 

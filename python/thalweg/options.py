@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from thalweg.caution import Start, Verify
 from thalweg.errors import UserError
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON; docs/guide.md says which.")]
@@ -62,14 +63,14 @@ NetworkFile = Annotated[
     typer.Option("--network", help="The hosts' network file; default: cached or probed."),
 ]
 VerifyNetwork = Annotated[
-    Literal["auto", "always", "off"],
+    Verify,
     typer.Option(
         help="Sample a few pairs of hosts before the run: if nothing was measured for an "
         "hour, always, or never."
     ),
 ]
 StartMeasured = Annotated[
-    Literal["quick", "full"],
+    Start,
     typer.Option(
         "--start",
         help="Measure hosts that were never seen in about a second, and plan quickly for programs "

@@ -300,7 +300,7 @@ def _placement(
     if placement is None:
         if not (hosts is None or isinstance(hosts, str)):
             hosts = ",".join(_text(each, "a host of hosts") for each in _listed(hosts, "hosts"))
-        return inputs.ranks_on(net, ranks, hosts)
+        return inputs.ranks_on(net, ranks, hosts, "hosts")
     hosts_of_ranks = _listed(placement, "placement")
     if hosts is not None or (ranks is not None and ranks != len(hosts_of_ranks)):
         raise UserError("placement says where each rank is: leave out hosts and ranks")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from thalweg import predictions, wisdom
+from thalweg.collective_names import ROOTED
 from thalweg.predictions import Prediction
 from thalweg.printable import plural
 from thalweg.units import size_to_text, time_to_text
@@ -24,7 +25,6 @@ the lab's."""
 MOST_RACED = 1024
 """Most winners that later runs are told of, the latest: each takes less than 64 bytes of a variable
 that may be one argument of the launcher, and Linux takes less than 131,072 bytes as one."""
-ROOTED = ("bcast", "reduce", "gather", "scatter")
 SECOND = "second"
 
 

@@ -108,19 +108,17 @@ def _others(hosts: Sequence[int], pair: tuple[int, int], turn: int) -> list[int]
 
 def _slowest_and_fastest(net: Network, among: Collection[int]) -> list[tuple[int, int]]:
     """Returns the pairs with the slowest and with the fastest flow, the first ones of equals."""
-    count = len(net.hosts)
-    if count <= FEW:
-        pairs = list(permutations(sorted(among), 2))
+    hosts = sorted(among)
+    if len(hosts) <= FEW:
+        pairs = list(permutations(hosts, 2))
         rates = [net.bandwidth_between(a, b) for a, b in pairs]
         return [pairs[rates.index(extreme)] for extreme in (min(rates), max(rates))]
     import numpy as np
 
-    rate = np.array(net.bandwidth, dtype=float)
+    rate = net.bandwidth_among(hosts)
     np.fill_diagonal(rate, np.nan)
-    for host in set(range(count)).difference(among):
-        rate[host], rate[:, host] = np.nan, np.nan
-    first, last = (divmod(int(at), count) for at in (np.nanargmin(rate), np.nanargmax(rate)))
-    return [first, last]
+    ends = (divmod(int(at), len(hosts)) for at in (np.nanargmin(rate), np.nanargmax(rate)))
+    return [(hosts[a], hosts[b]) for a, b in ends]
 
 
 def _least(hosts: Iterable[int], used: Sequence[int]) -> list[int]:
@@ -141,8 +139,13 @@ def longest_ago(
 def seconds_for(net: Network, pairs: Iterable[tuple[int, int]]) -> float:
     """Returns the seconds of the network's own time that a sample of these pairs may take: more
     where they are far from each other, at most LONGEST."""
-    round_trips = sum(float(net.latency[a, b] + net.latency[b, a]) for a, b in pairs)
+    round_trips = sum(round_trip(net, *pair) for pair in pairs)
     return min(LONGEST, BUDGET + ROUND_TRIPS * round_trips)
+
+
+def round_trip(net: Network, a: int, b: int) -> float:
+    """Returns the seconds from host `a` to `b` and back."""
+    return net.latency_between(a, b) + net.latency_between(b, a)
 
 
 def sample(

@@ -287,7 +287,8 @@ def _has_room(degree: int, height: int, ranks: int) -> bool:
 
 
 def _of_height(ranks: Sequence[int], height: int) -> list[tuple[int, list[int]]]:
-    """Returns the fewest children per rank for a tree of `levels` levels below the first rank."""
+    """Returns each rank that has children, with them, in a tree of at most `height` levels below
+    the first rank. All ranks but the last parent have equally many, as few as that takes."""
     degree = 1
     while not _has_room(degree, height, len(ranks)):
         degree += 1

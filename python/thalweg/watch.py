@@ -19,8 +19,9 @@ from thalweg.record import Run
 
 INTERVAL = 2.0
 """Seconds between two lines."""
-READING = 20
-"""Reading a record of many ranks may take this fraction of the time at most."""
+PAUSE = 20
+"""Least pause before a record is read again, as a multiple of the time that reading it took: it
+takes less than a twentieth of the time, however many ranks there are."""
 MOST_PLANS = 3
 """Most plans that a line names."""
 
@@ -126,7 +127,7 @@ def _watch(folder: Path, interval: float, ended: threading.Event) -> None:
     while not ended.wait(wait):
         begin = time.monotonic()
         now = look(folder)
-        wait = max(interval, READING * (time.monotonic() - begin))
+        wait = max(interval, PAUSE * (time.monotonic() - begin))
         if now is None:
             continue
         console.note(describe(before, now, begin - since))

@@ -116,7 +116,7 @@ class _Pace:
         self._count = 0
         self._dilation = probe.lab_dilation()
         # The probe's streams last at least 50 ms.
-        farthest = max(float(net.latency[a, b] + net.latency[b, a]) for a, b in pairs)
+        farthest = max(sampling.round_trip(net, *pair) for pair in pairs)
         self._shortest = max(0.05, sampling.ROUND_TRIPS * farthest)
         self._each = self._usual = self._shortest * self._dilation
         self.taken = 0.0

@@ -248,18 +248,11 @@ def _read(path: Path) -> dict[str, bytes]:
         return {}
 
 
-def add(path: Path, key: str, value: bytes) -> None:
-    """Adds a record to the file's current ones.
-
-    A file of another format, or of a newer version, is left unchanged.
-    """
-    _add_all(path, {key: value})
-
-
 def change(path: Path, key: str, changed: Callable[[bytes | None], bytes | None]) -> None:
-    """Does as add() with what `changed` makes of the record, or of None if there is none.
+    """Replaces a record of the file by what `changed` makes of it, or of None if there is none.
 
-    No other process changes the file meanwhile.
+    The record stays as it is if that is None. No other process changes the file meanwhile. A file
+    of another format, or of a newer version, is left unchanged.
     """
 
     def added(records: Records) -> Records:

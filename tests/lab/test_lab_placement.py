@@ -76,7 +76,7 @@ def test_later_runs_start_ranks_by_earlier_ones(
     if not thrice:
         return
     taken[1]["seconds"] = taken[0]["seconds"] + 1000
-    wisdom.add(path, key, json.dumps(taken).encode())
+    wisdom.change(path, key, lambda _: json.dumps(taken).encode())
     third, said = run(two_sites, tmp_path, *WHOLE, "--", *sor)
     assert third["placement"]["hosts"] == SITES_IN_TURN.split(",")
     assert "the launcher's order stays: runs in it took" in said

@@ -279,3 +279,9 @@ def test_many_slots_are_fine_for_few_ranks(folder: Path) -> None:
 def test_the_hosts_of_a_batch_job_are_checked(file: str, message: str) -> None:
     with pytest.raises(UserError, match=f"PBS_NODEFILE {file}: {message}"):
         preparation.choose_hosts(preparation.Request(), {"PBS_NODEFILE": file})
+
+
+@pytest.mark.parametrize("nodes", ["n[1-", "n[3-0]", "n0,,n1"])
+def test_the_hosts_of_a_slurm_job_are_checked(nodes: str) -> None:
+    with pytest.raises(UserError, match=f"^SLURM_JOB_NODELIST {re.escape(nodes)}: "):
+        preparation.choose_hosts(preparation.Request(), {"SLURM_JOB_NODELIST": nodes})

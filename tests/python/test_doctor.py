@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from thalweg.commands import doctor
-from thalweg.network import Host, Network
+from thalweg.network import Host, Network, even_network
 
 
 @pytest.fixture
@@ -38,6 +38,15 @@ def test_small_buffers_get_the_line_that_mends_them(net: Network, tmp_path: Path
     assert send.state == "note"
     assert 'net.ipv4.tcp_wmem="4096 16384 2097152"' in send.remedy
     assert "a -> b has 1MB" in send.found
+
+
+def test_the_largest_buffers_have_no_remedy_where_they_are_too_small(tmp_path: Path) -> None:
+    net = even_network(2, 0.1, 12.5e9)
+    where = settings(tmp_path, "4096 131072 2147483647", "4096 16384 6291456")
+    receive, send = doctor.buffers(net, where)
+    assert (receive.state, receive.remedy) == ("note", "")
+    assert "one flow can't have with any buffer" in receive.found
+    assert 'net.ipv4.tcp_wmem="4096 16384 2147483647"' in send.remedy
 
 
 def test_unreadable_settings_are_said(net: Network, tmp_path: Path) -> None:

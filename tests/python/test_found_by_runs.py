@@ -92,7 +92,7 @@ def test_a_kept_network_is_judged_by_what_is_measured_after_its_run(
     summary = {"changes": [CHANGE | {"causes": [cause]}]}
     kept = tmp_path / "kept.json"
     kept_network.learn(heard_of, summary, NAMES, int(time.time()))
-    kept_network.keep_network(heard_of, summary, kept)
+    kept_network.what_came_of_it(heard_of, summary, kept, planned=True)
     found = networks.read(kept)
     assert len(weather_file.load(NAMES).entries) == 2
     assert weather_file.load(NAMES).since(verification.measured_at(found)).entries == []

@@ -37,7 +37,7 @@ def test_a_host_may_be_called_as_a_file_is(tmp_path: Path, monkeypatch: pytest.M
     Path("node1").write_text("step 1: 3.5 s\n")
     Path("hosts").write_text("other\n")
     with pytest.raises(
-        UserError, match=r"node1, line 1.*if you mean the host node1, write -H node1:1"
+        UserError, match=r"node1, line 1.*if you mean the host node1, write it as node1:1"
     ):
         parse("node1")
     assert parse("node1:1") == [Host("node1")]

@@ -84,9 +84,11 @@ def test_a_kept_network_has_what_the_causes_say_and_its_history(tmp_path: Path) 
         ]
     }
     ended = time.time()
-    lines = kept_network.keep_network(tmp_path / "before.json", summary, tmp_path / "after.json")
-    assert len(lines) == 3
-    after = networks.read(tmp_path / "after.json")
+    source, keep = tmp_path / "before.json", tmp_path / "after.json"
+    said = kept_network.what_came_of_it(source, summary, keep, planned=True)
+    assert said and said.startswith(f"{keep} is the network with what the run found: ")
+    assert said.count(";") == 2  # between three causes
+    after = networks.read(keep)
     networks.validate(after)
     assert after.hosts[1].egress == net.hosts[1].egress / 8
     assert after.hosts[1].ingress == net.hosts[1].ingress
@@ -212,13 +214,15 @@ def test_a_network_that_was_measured_quickly_is_kept_as_such(tmp_path: Path) -> 
     net.measured_with = f"a probe{knowledge.QUICKLY}"
     before, after = tmp_path / "before.json", tmp_path / "after.json"
     networks.write(net, before)
-    assert kept_network.keep_network(before, {"changes": [CHANGE]}, after)
+    kept_network.what_came_of_it(before, {"changes": [CHANGE]}, after, planned=True)
     assert knowledge.is_quick(networks.read(after))
 
 
 def test_the_network_of_a_scenario_is_kept(tmp_path: Path) -> None:
-    assert kept_network.keep_network(Path("two-sites"), None, tmp_path / "after.json") == []
-    after = networks.read(tmp_path / "after.json")
+    keep = tmp_path / "after.json"
+    said = kept_network.what_came_of_it(Path("two-sites"), {}, keep, planned=True)
+    assert said and "is the network as it was" in said
+    after = networks.read(keep)
     assert networks.to_json(after) == networks.to_json(inputs.network(Path("two-sites")))
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from thalweg.cli import main
 from thalweg.lab import state
 
 
@@ -23,3 +24,13 @@ def test_a_lab_counts_as_running_as_long_as_a_process_has_its_lock(
     finally:
         switch.communicate()
     assert state.running() is None
+
+
+def test_a_switch_that_has_gone_is_an_error_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "even").mkdir()
+    (tmp_path / "even/state.json").write_text('{"dilation": 1}')
+    monkeypatch.setattr(state, "running", lambda: state.Lab("even", tmp_path / "even"))
+    assert main(["lab", "status"]) == 2
+    assert "the switch of the lab even does not answer" in capsys.readouterr().err

@@ -99,6 +99,19 @@ def test_a_hostile_file_is_refused(text: str, message: str, tmp_path: Path) -> N
         inputs.network(tmp_path / "net.json")
 
 
+def test_only_scenarios_are_read_by_python(
+    example: Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(inputs, "parse_json", lambda text, where: read.append(where))
+    network.write(example, tmp_path / "net.json")
+    inputs.network(tmp_path / "net.json")
+    assert not read
+    with pytest.raises(UserError):  # a scenario that isn't taken for one
+        inputs.network(Path("two-sites"))
+    assert read == ["two-sites"]
+
+
 def test_matrices_are_views(example: Network) -> None:
     view = example.latency
     view[0, 1] = 7

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from test_past_runs import APP
 from test_run_placement import HOSTS, USUAL, net, recorded_partners  # noqa: F401
+from test_wisdom import keep
 
 from thalweg import past_placements, record, run_placement, wisdom
 from thalweg.hosts import Host, short_name
@@ -120,9 +121,9 @@ def test_only_runs_that_compare_count(net: Network) -> None:  # noqa: F811
     for factor in (0.5, 2.0):
         kept = json.loads(wisdom.load(wisdom.location())[key])
         changed = [run | {"cost": run["cost"] * factor} for run in kept]
-        wisdom.add(wisdom.location(), key, json.dumps(changed).encode())
+        keep(wisdom.location(), key, json.dumps(changed).encode())
         assert not chosen(net).objection
-        wisdom.add(wisdom.location(), key, json.dumps(kept).encode())
+        keep(wisdom.location(), key, json.dumps(kept).encode())
         assert chosen(net).objection
 
 
@@ -140,7 +141,7 @@ def test_programs_are_told_apart_by_their_files(
     # Nor has it the runs that an earlier version kept by the words that were typed.
     ((_, value),) = wisdom.load(wisdom.location()).items()
     old = json.dumps({"placements": "149640394ac5438a"}, separators=(",", ":"))
-    wisdom.add(wisdom.location(), old, value)
+    keep(wisdom.location(), old, value)
     assert past_placements.load(COMPARABLE) == []
     whole = dataclasses.replace(COMPARABLE, program=[str(tmp_path / "here/app"), *APP[1:]])
     assert [run.seconds for run in past_placements.load(whole)] == [20.0]
@@ -162,5 +163,5 @@ def test_the_latest_runs_are_kept_by_host_names_without_domains(net: Network) ->
 def test_what_can_not_be_read_is_forgotten(net: Network, damage: bytes) -> None:  # noqa: F811
     ran(net, 1, 1.0)
     (key,) = wisdom.load(wisdom.location())
-    wisdom.add(wisdom.location(), key, damage)
+    keep(wisdom.location(), key, damage)
     assert past_placements.load(COMPARABLE) == []

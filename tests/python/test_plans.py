@@ -103,6 +103,7 @@ def test_ranks_are_placed_as_asked() -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
+        ({"hosts": "host[1-0]"}, "hosts: the range [1-0] is empty"),
         ({"hosts": "host9"}, "host host9 is not in the network"),
         ({"placement": ["host9"]}, "host host9 is not in the network"),
         ({"placement": [0, 9]}, "placement of rank 1: there is no host number 9"),

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from thalweg import host_names, probe, processes, weather_file
+from thalweg import host_names, probe, processes, reachable, weather_file
 from thalweg import network as networks
 from thalweg.errors import UserError
 from thalweg.hosts import Host
@@ -102,6 +102,21 @@ def test_hosts_that_cannot_be_reached_are_all_named(stage: Path) -> None:
     assert "host asleep1 did not answer" in text
     assert "within 0.5 s" in text
     assert "host a " not in text
+
+
+def test_once_hosts_have_failed_no_more_are_tried(
+    stage: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reachable, "AT_ONCE", 3)
+    hosts = [*(Host(f"a{at}") for at in range(5)), *(Host(f"gone{at}") for at in range(10))]
+    launcher = launcher_that(stage, "exit 1")
+    probe.check_reachable(launcher, hosts[:5])
+    with pytest.raises(UserError) as error:
+        probe.check_reachable(launcher, hosts)
+    *named, rest = str(error.value).split("; ")
+    assert 1 <= len(named) <= 3
+    assert all("No route to gone" in each for each in named)
+    assert rest == f"{10 - len(named)} other hosts not tried"
 
 
 def test_ctrl_c_while_hosts_are_tried_ends_at_once_and_leaves_nothing(

@@ -11,6 +11,7 @@ import pytest
 from test_past_runs import APP, recorded
 from test_record import messages, part, write
 from test_run import launcher  # noqa: F401
+from test_wisdom import keep
 
 from thalweg import (
     inputs,
@@ -350,7 +351,7 @@ def test_plans_are_quick_until_the_runs_have_taken_as_long_as_thorough_ones_do(
     recorded_partners("010000", seconds=4.0)
     assert plan() == thorough  # which is kept
     wisdom.location().unlink()
-    wisdom.add(wisdom.location(), key, b"9")
+    keep(wisdom.location(), key, b"9")
     quick = planning.make_plan(net, USUAL, "mpich", quick=True)
     assert capsys.readouterr().err == ""
     assert plan() == quick != thorough
@@ -380,7 +381,7 @@ def test_planning_counts_where_it_is_known_how_long_it_takes(
     planning.make_plan(net, USUAL, "mpich")
     assert not chosen().objection  # the other placement is planned for as fast
     (key,) = [key for key in wisdom.load(wisdom.location()) if '"planning"' in key]
-    wisdom.add(wisdom.location(), key, b"1000")
+    keep(wisdom.location(), key, b"1000")
     found = chosen()
     assert found.chosen is found.usual
     said = " ".join(capsys.readouterr().err.split())
@@ -396,10 +397,10 @@ def test_a_mapping_that_takes_longer_than_ranks_communicate_is_left_out(
     monkeypatch.setattr(kept_mapping, "LEAST_KEPT", -1.0)
     assert run_placement.choose(net, HOSTS, USUAL, APP)
     (key,) = [key for key in wisdom.load(wisdom.location()) if '"mapping"' in key]
-    wisdom.add(wisdom.location(), key, b"1e6")
+    keep(wisdom.location(), key, b"1e6")
     assert run_placement.choose(net, HOSTS, USUAL, APP), "the placement is kept"
     wisdom.location().unlink()
-    wisdom.add(wisdom.location(), key, b"1e6")
+    keep(wisdom.location(), key, b"1e6")
     with pytest.raises(UserError, match=r"^mapping took .* more than the .* that all of a rank's"):
         run_placement.choose(net, HOSTS, USUAL, APP)
     assert json.loads(wisdom.load(wisdom.location())[key]) == 9e5, "it will be tried again"
@@ -453,7 +454,7 @@ def test_a_placement_is_kept_while_nothing_changes_that_it_depends_on(
     assert len(methods) == 5
     for count, damage in enumerate((b"{", b"[]", b'{"placement":[0,0,0,99]}'), 6):
         for key in [key for key in wisdom.load(wisdom.location()) if '"mapped"' in key]:
-            wisdom.add(wisdom.location(), key, damage)
+            keep(wisdom.location(), key, damage)
         assert chosen().best.hosts and len(methods) == count
 
 

@@ -182,6 +182,17 @@ def test_json_leaves_large_matrices_out_unless_they_are_asked_for(
     assert shown("--matrix", "latency") == (True, False)
 
 
+@pytest.mark.parametrize("view", [["--matrix", "latency"], ["--hierarchy"]], ids=" ".join)
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+def test_views_of_too_many_hosts_are_refused(
+    view: list[str], form: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(tmp_path / "net.json")
+    network.write(network.even_network(hierarchy.MOST_HOSTS + 1, 1e-3, 1e8), file)
+    assert main(["show", file, *view, *form]) == 2
+    assert "is shown for up to 8,192, not for 8,193: leave out" in capsys.readouterr().err
+
+
 def test_a_matrix_of_many_hosts_has_rows_of_several() -> None:
     net = network.even_network(500, 1e-3, 1e8)
     latency = net.latency.copy()

@@ -77,11 +77,11 @@ def test_how_long_tables_take_is_known_for_as_many_ranks(path: Path, net: Networ
     assert wisdom.seconds_of_table(setting(net)) == 0
     (key,) = [key for key in wisdom.load(path) if key.startswith('{"planning"')]
     assert 0 <= json.loads(wisdom.load(path)[key]) < 1000
-    wisdom.add(path, key, b"2.5")
+    keep(path, key, b"2.5")
     assert wisdom.seconds_of_table(other) == 2.5
     assert wisdom.seconds_of_table(setting(net)) == 0
     assert wisdom.seconds_of_table(Setting(net, [0, 1])) == 2 * wisdom.USUAL_SECONDS_PER_RANK
-    wisdom.add(path, key, b"[]")
+    keep(path, key, b"[]")
     assert wisdom.seconds_of_table(other) == unknown
 
 
@@ -138,13 +138,18 @@ def test_where_nothing_can_be_kept_plans_are_made(
     assert "isn't kept" in capsys.readouterr().err
 
 
+def keep(path: Path, key: str, value: bytes) -> None:
+    """Makes this the record of the key."""
+    wisdom.change(path, key, lambda _: value)
+
+
 def _append(name: str, known: bytes | None) -> bytes:
     return (known or b"") + name.encode() + b" "
 
 
 def _add(path: Path, names: Sequence[str]) -> None:
     for name in names:
-        wisdom.add(path, name, name.encode())
+        keep(path, name, name.encode())
         wisdom.change(path, "all", functools.partial(_append, name))
 
 
@@ -168,16 +173,16 @@ def test_processes_lose_nothing_of_each_other(path: Path) -> None:
 def test_the_oldest_plans_are_dropped(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wisdom, "LARGEST", 1000)
     for number in range(20):
-        wisdom.add(path, str(number), bytes(100))
+        keep(path, str(number), bytes(100))
     assert list(wisdom.load(path)) == [str(number) for number in range(11, 20)]
-    wisdom.add(path, "large", bytes(2000))
+    keep(path, "large", bytes(2000))
     assert list(wisdom.load(path)) == ["large"]
 
 
 def test_a_file_that_stays_the_same_is_read_once(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wisdom.add(path, "key", b"1")
+    keep(path, "key", b"1")
     reads: list[Path] = []
     read = Path.read_bytes
 
@@ -188,7 +193,7 @@ def test_a_file_that_stays_the_same_is_read_once(
     monkeypatch.setattr(Path, "read_bytes", counted)
     assert [wisdom.load(path) for _ in range(3)] == 3 * [{"key": b"1"}]
     assert reads == [path]
-    wisdom.add(path, "other", b"22")  # which reads it for itself
+    keep(path, "other", b"22")  # which reads it for itself
     assert wisdom.load(path) == {"key": b"1", "other": b"22"}
     assert reads == 3 * [path]
     wisdom.forget()

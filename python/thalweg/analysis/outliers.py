@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from thalweg.analysis.robust import spread_of_column
 from thalweg.analysis.tables import SHAPE, Run
+from thalweg.collective_names import ONE_TO_ALL
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +44,7 @@ def durations(run: Run) -> pl.DataFrame:
     What the program's imbalance costs is in `waited` only. Calls of a root that doesn't wait count
     from its entry.
     """
-    one_to_all = pl.col("kind").is_in(["bcast", "scatter"])
+    one_to_all = pl.col("kind").is_in(ONE_TO_ALL)
     by_entry = run.calls.sort("call", "enter", "rank")
     roots = by_entry.filter(one_to_all & (pl.col("rank") == pl.col("root")))
     entered = pl.concat([by_entry, roots]).group_by("call", maintain_order=True).last()

@@ -14,9 +14,8 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from thalweg.analysis.tables import SHAPE, Run
+from thalweg.collective_names import ALL_TO_ONE, ONE_TO_ALL, ROOTED
 
-DOWN_KINDS = ("bcast", "scatter")
-UP_KINDS = ("reduce", "gather")
 AT_NODE = ["arrival_wait", "down", "up", "departure_wait"]
 """Stages at a node: the wait for its last contributor, from then to its send to its parent, from
 having the result to its first send, and from then to the contributor's."""
@@ -36,7 +35,7 @@ def edges(run: Run) -> pl.DataFrame:
         run.calls.group_by("call").agg(pl.col("kind", "ranks").first()), on="call"
     )
     one_way = pl.concat([_down_edges(messages), _up_edges(messages)])
-    rest = messages.filter(~pl.col("kind").is_in([*DOWN_KINDS, *UP_KINDS]))
+    rest = messages.filter(~pl.col("kind").is_in(ROOTED))
     return pl.concat([one_way, _two_way_edges(rest)]).sort(*_SEGMENT, "child")
 
 
@@ -44,7 +43,7 @@ _EDGE = [*_SEGMENT, "child", "parent", "t1", "t2", "t3", "t4", "combined"]
 
 
 def _down_edges(messages: pl.DataFrame) -> pl.DataFrame:
-    found = messages.filter(pl.col("kind").is_in(DOWN_KINDS)).with_columns(
+    found = messages.filter(pl.col("kind").is_in(ONE_TO_ALL)).with_columns(
         child="receiver", parent="sender", t3="receive_done", t4="send_posted",
         t1=pl.lit(None, pl.Int64), t2=pl.lit(None, pl.Int64), combined=pl.lit(None, pl.Int64),
     )  # fmt: skip
@@ -52,7 +51,7 @@ def _down_edges(messages: pl.DataFrame) -> pl.DataFrame:
 
 
 def _up_edges(messages: pl.DataFrame) -> pl.DataFrame:
-    found = messages.filter(pl.col("kind").is_in(UP_KINDS)).with_columns(
+    found = messages.filter(pl.col("kind").is_in(ALL_TO_ONE)).with_columns(
         child="sender", parent="receiver", t2="send_posted", t1="receive_done",
         t3=pl.lit(None, pl.Int64), t4=pl.lit(None, pl.Int64), combined="applied",
     )  # fmt: skip
@@ -109,8 +108,8 @@ def nodes(run: Run, tree: pl.DataFrame) -> pl.DataFrame:
         *_SEGMENT,
         pl.col("rank").cast(pl.Int64).alias("node"),
         pl.col("rank").cast(pl.Int64).alias("contributor"),
-        pl.when(kinds.is_in(DOWN_KINDS)).then(None).otherwise("enter").alias("t1"),
-        pl.when(kinds.is_in(UP_KINDS)).then(None).otherwise("exit").alias("t4"),
+        pl.when(kinds.is_in(ONE_TO_ALL)).then(None).otherwise("enter").alias("t1"),
+        pl.when(kinds.is_in(ALL_TO_ONE)).then(None).otherwise("exit").alias("t4"),
         pl.lit(None, pl.Int64).alias("combined"),
     )
     children = tree.select(
@@ -224,27 +223,6 @@ def shape_of_calls(run: Run) -> pl.DataFrame:
     """Returns call, and `shape`: the first call that it is compared with."""
     shapes = run.shapes()
     return shapes.select("call", pl.col("call").min().over(SHAPE).alias("shape"))
-
-
-def orders(of_nodes: pl.DataFrame, run: Run) -> pl.DataFrame:
-    """Returns how often each contributor arrived, and departed, as the first, second, and so on.
-
-    shape, node, contributor, order, arrivals, departures.
-    """
-    shaped = of_nodes.join(shape_of_calls(run), on="call")
-    key = ["shape", "node", "contributor"]
-    counts = [
-        shaped.filter(pl.col(f"{name}_order").is_not_null())
-        .group_by(*key, pl.col(f"{name}_order").cast(pl.Int64).alias("order"))
-        .agg(pl.len().cast(pl.Int64).alias(f"{name}s"))
-        for name in ("arrival", "departure")
-    ]
-    return (
-        counts[0]
-        .join(counts[1], on=[*key, "order"], how="full", coalesce=True)
-        .with_columns(pl.col("arrivals", "departures").fill_null(0))
-        .sort(*key, "order")
-    )
 
 
 def serialisation(of_nodes: pl.DataFrame, run: Run) -> pl.DataFrame:

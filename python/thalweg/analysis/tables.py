@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from thalweg import events
 from thalweg.analysis import alignment
+from thalweg.collective_names import ROOTED
 from thalweg.errors import UserError
 from thalweg.events import RankEvents
 from thalweg.network import Network
@@ -255,7 +256,7 @@ def _calls(recorded: Sequence[RankEvents], names: Names) -> tuple[pl.DataFrame, 
         (pl.col("type") == events.NONBLOCKING_CALL).alias("nonblocking"),
         pl.col("enter").min().over(key).alias("begin"),
     )  # fmt: skip
-    rooted = pl.col("kind").is_in(["bcast", "reduce", "gather", "scatter"])
+    rooted = pl.col("kind").is_in(ROOTED)
     # Joined, since a list of all members beside each row would take the square of their number.
     roots = complete.filter(pl.col("member") == pl.col("root")).select(*key, root_rank="rank")
     roots = roots.unique(key, keep="first")  # ranks of a torn record may have other roots

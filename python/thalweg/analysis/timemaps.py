@@ -36,8 +36,12 @@ class Curve:
 
 
 def tree_shapes(run: Run) -> pl.DataFrame:
-    """Returns the shapes of calls that were the same tree in both directions: SHAPE, shape, calls,
-    and `spent`, the ranks' time in them. The costliest first."""
+    """Returns the shapes with the same tree in all calls, through which data goes to the root and
+    back, the costliest first.
+
+    shape: the first call of the shape; its kind, algorithm, ranks and size; `calls` counts; spent:
+    nanoseconds of all ranks in these calls.
+    """
     tree = stages.edges(run).filter(pl.col("t2").is_not_null() & pl.col("t3").is_not_null())
     shape_of = stages.shape_of_calls(run)
     alike = stages.of_one_tree(tree.rename({"child": "node"}).join(shape_of, on="call"))

@@ -10,13 +10,11 @@ from typing import Any
 import polars as pl
 
 from thalweg.analysis.tables import Run
-from thalweg.collective_names import ALL_TO_ALL
+from thalweg.collective_names import ALL_TO_ALL, ALL_TO_ONE, ONE_TO_ALL
 
 LATE_BROADCAST, EARLY_REDUCE, EARLY_SCAN = "Late Broadcast", "Early Reduce", "Early Scan"
 WAIT_AT_NXN, NXN_COMPLETION = "Wait at N x N", "N x N Completion"
 WAIT_AT_BARRIER, BARRIER_COMPLETION = "Wait at Barrier", "Barrier Completion"
-ONE_TO_ALL = ("bcast", "scatter")
-ALL_TO_ONE = ("reduce", "gather")
 PREFIX = ("scan", "exscan")
 
 

@@ -20,6 +20,7 @@ from thalweg import __version__, console, inputs, launcher, paths, units
 from thalweg.errors import UserError
 from thalweg.network import Network
 from thalweg.options import Json
+from thalweg.program_output import printed
 
 app = typer.Typer(add_completion=False)
 
@@ -139,7 +140,7 @@ def _built(name: str, why: str) -> Finding:
 def mpi_libraries() -> Iterator[Mpi]:
     """Returns the MPI libraries whose launchers are on the PATH, each once."""
     seen = set()
-    for name in ("mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.mpich", "mpiexec.hydra"):
+    for name in launcher.NAMES:
         try:
             found = launcher.at(name)
         except UserError:
@@ -156,7 +157,7 @@ def find_library(flavour: str, beside: Path) -> str:
     """Returns the library that belongs to the launcher `beside`, or the one the loader finds."""
     if own := launcher.library_beside(flavour, beside):
         return str(own)
-    known = _output(["ldconfig", "-p"]) or _output(["/sbin/ldconfig", "-p"])
+    known = printed(["ldconfig", "-p"]) or printed(["/sbin/ldconfig", "-p"])
     for name in launcher.LIBRARIES[flavour]:
         if found := re.search(rf"^\s*{re.escape(name)} .*=> (\S+)", known, re.MULTILINE):
             return found[1]
@@ -253,19 +254,23 @@ def buffers(net: Network, settings: Path = TCP) -> Iterator[Finding]:
         f"{net.hosts[a].name} -> {net.hosts[b].name} has {units.size_to_text(round(product))} "
         "in flight (bandwidth x round trip)"
     )
+    is_beyond_any = 2 * product > LARGEST_BUFFER
+    if is_beyond_any:
+        path += ", which one flow can't have with any buffer: only several flows fill this link"
+    needed = min(2 * product, LARGEST_BUFFER)
     for name, side in (("tcp_rmem", "receive"), ("tcp_wmem", "send")):
         try:
             least, usual, most = (int(word) for word in (settings / name).read_text().split())
         except (OSError, ValueError):
             yield Finding("TCP", f"{side} buffer", "note", f"{settings / name} can't be read")
             continue
+        remedy = ""
+        if most < needed:
+            enough = min(1 << math.ceil(math.log2(needed)), LARGEST_BUFFER)
+            remedy = f'on every host: sysctl -w net.ipv4.{name}="{least} {usual} {enough}"'
+        state: State = "note" if remedy or is_beyond_any else "ok"
         found = f"up to {units.size_to_text(most)}; {path}"
-        if most >= 2 * product:
-            yield Finding("TCP", f"{side} buffer", "ok", found)
-            continue
-        enough = min(1 << math.ceil(math.log2(2 * product)), LARGEST_BUFFER)
-        remedy = f'on every host: sysctl -w net.ipv4.{name}="{least} {usual} {enough}"'
-        yield Finding("TCP", f"{side} buffer", "note", found, remedy)
+        yield Finding("TCP", f"{side} buffer", state, found, remedy)
 
 
 def largest_bandwidth_delay(net: Network) -> tuple[float, int, int]:
@@ -307,14 +312,4 @@ def _read(path: str) -> str:
     try:
         return Path(path).read_text().strip()
     except OSError:
-        return ""
-
-
-def _output(command: list[str]) -> str:
-    """Returns a command's output; empty if it can't be run or takes longer than ten seconds."""
-    try:
-        return subprocess.run(
-            command, capture_output=True, text=True, timeout=10, check=False
-        ).stdout
-    except (OSError, subprocess.TimeoutExpired):
         return ""

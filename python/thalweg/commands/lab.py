@@ -7,8 +7,7 @@ import typer
 
 from thalweg import console
 from thalweg.lab import check as checks
-from thalweg.lab import launch, lifecycle, scenario, state
-from thalweg.lab.control import Control
+from thalweg.lab import counters, launch, lifecycle, scenario, state
 
 app = typer.Typer(
     name="lab",
@@ -110,17 +109,16 @@ def status(json: Json = False) -> None:
         else:
             print("no lab is running")
         raise typer.Exit(1)
-    with Control(state.require().folder) as control:
-        counters = control.ask("counters")
+    counted = counters.answer(state.require())
     if json:
-        console.show_json({"running": lab.name, **lab.record, "counters": counters})
+        console.show_json({"running": lab.name, **lab.record, "counters": counted})
         return
     record = lab.record
     print(f"{lab.name}: {len(lab.hosts)} hosts, time dilated {record.get('dilation', 0):g} times")
     print(f"TCP: {record.get('tcp', {}).get('congestion_control')}, MTU {record.get('mtu')}")
     print(
-        f"switch: {counters['frames']} frames, {counters['late']} late, "
-        f"{counters['busy'] / counters['elapsed']:.1%} busy since the start"
+        f"switch: {counted['frames']} frames, {counted['late']} late, "
+        f"{counted['busy'] / counted['elapsed']:.1%} busy since the start"
     )
 
 

@@ -30,6 +30,7 @@ from thalweg.binding import Core
 from thalweg.errors import UserError
 from thalweg.files import check_output, is_same, write_file
 from thalweg.hosts import Host
+from thalweg.mapping import Method, Metric
 from thalweg.matrices import Program
 from thalweg.network import Network
 from thalweg.options import Bind, Json, Ranks
@@ -81,11 +82,11 @@ def command(
         ),
     ] = None,
     method: Annotated[
-        Literal["thalweg", "block", "interleave", "random", "intra-only", "inter-only", "scotch"],
+        Method,
         typer.Option(help="How to place; all but thalweg are for comparison."),
     ] = "thalweg",
     cost: Annotated[
-        Literal["both", "latency", "bandwidth"],
+        Metric,
         typer.Option(help="What of a message counts: its latency, its bytes, or both."),
     ] = "both",
     pin: Annotated[

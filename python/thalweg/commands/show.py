@@ -2,7 +2,7 @@
 
 import enum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -20,7 +20,7 @@ from thalweg import (
 from thalweg.communication import QUANTITIES
 from thalweg.errors import UserError
 from thalweg.files import check_output, is_folder
-from thalweg.hierarchy import Scale
+from thalweg.hierarchy import Adjust, Scale
 from thalweg.matrices import Program
 from thalweg.network_text import Grouping
 from thalweg.options import Json
@@ -75,7 +75,7 @@ def command(
         typer.Option(help="How many hosts the groups of a level may differ by.", min=0, max=10**6),
     ] = 1,
     adjust: Annotated[
-        Literal["close", "printed"],
+        Adjust,
         typer.Option(
             help="How group sizes are made equal: keeping hosts close, or as the paper prints it."
         ),

@@ -83,16 +83,20 @@ class Counters:
 
 
 def read(lab: state.Lab | None = None) -> Counters:
-    """Reads the running lab's counters. Raises UserError if no lab is up."""
-    lab = lab or state.running()
-    if lab is None:
-        raise UserError("no lab is running: `thalweg lab up two-sites` starts one")
+    """Reads the running lab's counters.
+
+    Raises UserError if no lab is up, or its switch doesn't answer.
+    """
+    return parse(answer(lab or state.require()))
+
+
+def answer(lab: state.Lab) -> dict[str, Any]:
+    """Returns what a lab's switch says of its counters. Raises UserError if it doesn't answer."""
     try:
         with Control(lab.folder) as control:
-            answer = control.ask("counters")
+            return control.ask("counters")
     except OSError as error:
         raise UserError(f"the switch of the lab {lab.name} does not answer: {error}") from error
-    return parse(answer)
 
 
 def delta(before: Counters, after: Counters) -> Counters:
