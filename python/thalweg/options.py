@@ -56,7 +56,12 @@ Effort = Annotated[
     typer.Option(help="Effort of planning: milliseconds, the usual one, or a search."),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of a patient search's random choices.")]
-Budget = Annotated[str, typer.Option(help="Time limit of a patient search.")]
+Budget = Annotated[
+    str,
+    typer.Option(
+        help="Length of a patient search: counted in simulated messages, a million per second."
+    ),
+]
 Root = Annotated[int, typer.Option(min=0, help="The root's rank.")]
 NetworkFile = Annotated[
     Path | None,

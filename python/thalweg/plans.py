@@ -97,7 +97,7 @@ class Search:
     effort: str = "normal"
     seed: int = 0
     budget: float = BUDGET
-    """Time limit of a patient search in seconds."""
+    """Seconds of a patient search, counted in simulated messages: a million per second."""
 
 
 NORMAL = Search()

@@ -4,6 +4,7 @@ The network of the hosts comes from the file that is given, or from the cache, o
 plan is for the placement that the launcher will produce.
 """
 
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -33,6 +34,9 @@ _HANDED_ON = (
 """What users tell the runtime library themselves: not all launchers hand on their environment."""
 _REPRODUCIBLE = "THALWEG_REPRODUCIBLE"
 """One of them, but a switch."""
+_USUAL_PATIENCE, _SLOW_READING, _LONG_READING = 30, 2e6, 10
+"""Seconds for which ranks wait for each other in MPI_Init by default; bytes per second that a busy
+file system delivers; seconds of reading that the default doesn't leave room for."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,11 @@ class Preparation:
         found |= {name: os.environ[name] for name in _HANDED_ON if os.environ.get(name)}
         if self.plan:
             found["THALWEG_PLAN"] = str(self.plan.absolute())
+            # The others wait while world rank 0 reads it: of 4,096 hosts it has hundreds of MB.
+            reading = self.plan.stat().st_size / _SLOW_READING
+            if reading > _LONG_READING:
+                patience = str(math.ceil(_USUAL_PATIENCE + reading))
+                found.setdefault("THALWEG_SETUP_TIMEOUT", patience)
             found["THALWEG_RACE"] = (os.environ.get("THALWEG_RACE") or "1") if race else "0"
             found["THALWEG_ADAPT"] = "1" if race and adapt else "0"
             from thalweg import races

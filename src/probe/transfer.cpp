@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <sched.h>
 
 namespace thalweg::probe {
@@ -17,6 +18,10 @@ constexpr std::size_t ahead = 4;
 /// Receives of a burst that are posted at the same time: more than arrive between two looks.
 constexpr std::size_t most_receives = 256;
 
+/// As many as that only where those of all bursts fit into so many bytes: hundreds of flows of a
+/// long fast path would need gigabytes, and the time to get them.
+constexpr std::size_t receive_memory = std::size_t{256} << 20;
+
 /// What replies have: journals of probes with other replies have other keys.
 constexpr std::int64_t reply_format = 2;
 
@@ -26,27 +31,39 @@ struct Stream {
   std::int64_t id = 0;
   int peer = 0;
   bool receives = false;
-  Nanoseconds stop = 0; ///< when a sender stops; 0: when it has sent all
-  std::vector<std::byte> buffer;
+  Nanoseconds stop = 0;                ///< when a sender stops; 0: when it has sent all
+  std::size_t at_once = 1;             ///< messages that the buffer holds
+  std::unique_ptr<std::byte[]> buffer; ///< what it holds doesn't matter
   std::vector<MPI_Request> requests;
   std::size_t completed = 0; ///< always the lowest ones
   Arrivals arrivals;         ///< of the received messages
 
+  /// @param receiving how many streams of this rank receive
+  void allocate(std::size_t receiving) {
+    const auto size = static_cast<std::size_t>(burst.size);
+    if (!receives) {
+      buffer = std::make_unique<std::byte[]>(size);
+      return;
+    }
+    const std::size_t share = receive_memory / receiving / std::max<std::size_t>(size, 1);
+    at_once = std::min(count(), std::clamp(share, ahead, most_receives));
+    buffer = std::make_unique_for_overwrite<std::byte[]>(at_once * size);
+  }
   [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>(burst.count); }
   [[nodiscard]] bool finished() const { return completed == count(); }
   [[nodiscard]] bool may_post() const {
-    if (receives && requests.size() >= completed + most_receives) return false;
+    if (receives && requests.size() >= completed + at_once) return false;
     return requests.size() < count() && (stop == 0 || requests.size() < completed + ahead);
   }
   /// Posts the next message. After the time to stop the others are empty, since the receiver
   /// expects as many.
   void post(const Channel& channel) {
     const auto lane = static_cast<int>(id);
-    const auto at = static_cast<std::int64_t>(requests.size() % most_receives) * burst.size;
+    const auto at = requests.size() % at_once * static_cast<std::size_t>(burst.size);
     const Size size = stop != 0 && now() > stop ? 0 : burst.size;
     requests.push_back(
-        receives ? channel.post_receive(buffer.data() + at, burst.size, peer, Tag::stream, lane)
-                 : channel.post_send(buffer.data(), size, peer, Tag::stream, lane));
+        receives ? channel.post_receive(buffer.get() + at, burst.size, peer, Tag::stream, lane)
+                 : channel.post_send(buffer.get(), size, peer, Tag::stream, lane));
   }
   /// Records what has completed; returns whether anything has.
   bool advance() {
@@ -71,10 +88,12 @@ std::vector<Stream> streams_of(const Words& order, int rank) {
     stream.burst = extract<Burst>(order, at);
     stream.receives = stream.burst.to == rank;
     stream.peer = static_cast<int>(stream.receives ? stream.burst.from : stream.burst.to);
-    const auto messages = stream.receives ? std::min(stream.count(), most_receives) : 1;
-    stream.buffer.resize(messages * static_cast<std::size_t>(stream.burst.size));
     streams.push_back(std::move(stream));
   }
+  const auto receiving = static_cast<std::size_t>(
+      std::ranges::count_if(streams, [](const Stream& stream) { return stream.receives; }));
+  for (Stream& stream : streams)
+    stream.allocate(receiving);
   return streams;
 }
 

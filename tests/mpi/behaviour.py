@@ -276,7 +276,7 @@ def impatient(case: Case) -> None:
             done = run(case.flavour, (1, first, program), (2, rest, program), capture=True)
             assert done.returncode == 0, done.stderr
             (line,) = said(done.stderr)  # rank 0's
-            assert "some ranks don't have this library loaded" in line, done.stderr
+            assert "some ranks don't have this library loaded, or took longer" in line, done.stderr
             seen = [path.read_text().strip() for path in case.folder.glob(f"{counts.name}.*")]
             assert seen == ["3 2 0"] * 3, seen
             assert not record.exists()

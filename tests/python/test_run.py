@@ -371,6 +371,19 @@ def test_a_preload_of_the_user_is_kept(launcher: Path, monkeypatch: pytest.Monke
     assert prepared.environment()["LD_PRELOAD"].endswith("libthalweg-openmpi.so:/lib/tool.so")
 
 
+def test_ranks_wait_longer_for_the_one_that_reads_a_long_plan(
+    launcher: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("THALWEG_SETUP_TIMEOUT", raising=False)
+    plan = plan_beside(launcher)
+    prepared = preparation.prepare(Request(ranks=2, launcher=str(launcher), plan=plan))
+    assert "THALWEG_SETUP_TIMEOUT" not in prepared.environment()
+    os.truncate(plan, 100_000_000)
+    assert prepared.environment()["THALWEG_SETUP_TIMEOUT"] == "80"
+    monkeypatch.setenv("THALWEG_SETUP_TIMEOUT", "5")
+    assert prepared.environment()["THALWEG_SETUP_TIMEOUT"] == "5"
+
+
 def test_what_is_planned_once_is_remembered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

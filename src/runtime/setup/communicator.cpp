@@ -184,7 +184,7 @@ void Communicator::enable_at_once(MPI_Comm comm, Runtime& runtime) {
   for (const int world_rank : world_ranks)
     placement.push_back(runtime.hosts[index(world_rank)]);
   // All ranks know the same tables of the plan file.
-  auto table = runtime.tables.known(placement, runtime).table;
+  auto table = runtime.tables.known(placement, runtime.plan).table;
   enable(std::move(placement), std::move(table), runtime);
 }
 
@@ -268,10 +268,10 @@ void Communicators::add_world(Runtime& runtime) {
   world->reason = runtime.reason;
   world->note(native.comm_world, runtime);
   if (runtime.active()) {
-    auto table = runtime.tables.known(runtime.hosts, runtime).table;
+    auto table = runtime.tables.known(runtime.hosts, runtime.plan).table;
     if (table == nullptr && runtime.has_tables() && !runtime.on_one_host()) {
       std::string bytes;
-      if (runtime.world_rank == 0) bytes = Tables::make(runtime.hosts, runtime);
+      if (runtime.world_rank == 0) bytes = Tables::make(runtime.hosts, runtime.plan);
       share(bytes, native.comm_world);
       table = runtime.tables.add(runtime.hosts, bytes, 0);
     }

@@ -82,7 +82,7 @@ void Negotiation::begin() {
 void Negotiation::agree() {
   using enum NegotiationRecord::Field;
   KnownTable known;
-  if (_runtime.has_tables()) known = _runtime.tables.known(_placement, _runtime);
+  if (_runtime.has_tables()) known = _runtime.tables.known(_placement, _runtime.plan);
   _table = known.table;
   const bool lacks = _runtime.has_tables() && _table == nullptr;
   // The first rank's number does, unless messages of several communicators may mix.
@@ -137,11 +137,13 @@ void Negotiation::announce(int owner) {
   _owner = owner;
   if (_communicator.rank == owner) {
     const std::int64_t begin_ns = observe::monotonic_ns();
-    if (const auto known = _runtime.tables.known(_placement, _runtime).table) {
-      const auto made = planner::to_bytes(*known);
+    // A table that this rank knew when the ranks agreed may have made way to others since.
+    if (_table == nullptr) _table = _runtime.tables.known(_placement, _runtime.plan).table;
+    if (_table != nullptr) {
+      const auto made = planner::to_bytes(*_table);
       _bytes.assign(reinterpret_cast<const char*>(made.data()), made.size());
     } else {
-      _bytes = Tables::make(_placement, _runtime);
+      _bytes = Tables::make(_placement, _runtime.plan);
       _announced[1] = observe::monotonic_ns() - begin_ns;
     }
     _announced[0] = static_cast<std::int64_t>(_bytes.size());

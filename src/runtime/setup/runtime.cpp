@@ -69,8 +69,9 @@ struct Obstacle {
 /// The obstacle that some ranks don't have the library, or have given up waiting for the others.
 Obstacle missing_library() {
   return {Reason::disagreement,
-          "some ranks don't have this library loaded: give all hosts the same "
-          "LD_PRELOAD (mpirun -x LD_PRELOAD), or start with 'thalweg run'"};
+          "some ranks don't have this library loaded, or took longer than THALWEG_SETUP_TIMEOUT "
+          "(30 s) to get ready, as to read a long plan: give all hosts the same LD_PRELOAD (mpirun "
+          "-x LD_PRELOAD), start with 'thalweg run', or allow more seconds"};
 }
 
 /// Lets the first rank of each host say that some ranks don't have the library, since rank 0, which

@@ -2,29 +2,30 @@
 
 #include "planner/bytes.hpp"
 #include "runtime/mpi/process.hpp"
-#include "runtime/setup/runtime.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <span>
 
 namespace thalweg::runtime {
 
-KnownTable Tables::known(const network::Placement& placement, const Runtime& runtime) {
-  for (const planner::Table& table : runtime.plan.tables)
+KnownTable Tables::known(const network::Placement& placement, const planner::PlanFile& plan) {
+  for (const planner::Table& table : plan.tables)
     if (table.placement == placement) return {{std::shared_ptr<void>(), &table}};
   const std::lock_guard lock(_mutex);
-  for (const KnownTable& made : _made)
-    if (made.table->placement == placement) return made;
-  return {};
+  const auto found = std::ranges::find_if(
+      _made, [&](const Made& made) { return made.known.table->placement == placement; });
+  if (found == _made.end()) return {};
+  std::rotate(found, found + 1, _made.end());
+  return _made.back().known;
 }
 
-std::string Tables::make(const network::Placement& placement, const Runtime& runtime) {
+std::string Tables::make(const network::Placement& placement, const planner::PlanFile& plan) {
   try {
     planner::PlanOptions options;
-    options.library = runtime.plan.library;
+    options.library = plan.library;
     options.threads = 1; // The program's own have the processors.
-    const auto made =
-        planner::to_bytes(planner::quick_table(runtime.plan.network, placement, options));
+    const auto made = planner::to_bytes(planner::quick_table(plan.network, placement, options));
     return {reinterpret_cast<const char*>(made.data()), made.size()};
   } catch (const std::exception& error) {
     say(std::string("can't plan for a communicator: ") + error.what());
@@ -40,8 +41,17 @@ std::shared_ptr<const planner::Table> Tables::add(const network::Placement& plac
   table->placement = placement;
   const std::lock_guard lock(_mutex);
   if (planning_ns > 0) _budget.spend(static_cast<collective::Rank>(placement.size()), planning_ns);
-  std::erase_if(_made, [&](const auto& made) { return made.table->placement == placement; });
-  _made.push_back({table, planner::checksum(std::as_bytes(std::span(bytes)))});
+  std::erase_if(_made, [&](const Made& made) {
+    const bool is_same = made.known.table->placement == placement;
+    if (is_same) _bytes -= made.bytes;
+    return is_same;
+  });
+  _made.push_back({{table, planner::checksum(std::as_bytes(std::span(bytes)))}, bytes.size()});
+  _bytes += bytes.size();
+  while (_bytes > most_bytes && _made.size() > 1) {
+    _bytes -= _made.front().bytes;
+    _made.erase(_made.begin());
+  }
   return table;
 }
 
