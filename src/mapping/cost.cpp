@@ -9,13 +9,20 @@
 #include <set>
 
 namespace thalweg::mapping {
+namespace {
+
+/// Bytes per second as which slower links count, so that no cost is infinite.
+constexpr double least_rate = 1e-6;
+
+} // namespace
 
 HostCosts::HostCosts(const Problem& problem, Pairs pairs)
     : _network(&problem.network), _hosts(problem.network.size()), _metric(problem.metric),
       _trunks(problem.network), _tables(tables_for(problem)) {
   const Network& network = problem.network;
   const auto add = [&](units::Rate capacity) {
-    _per_byte.push_back(_metric == Metric::latency ? 0 : 1 / capacity.value());
+    _per_byte.push_back(_metric == Metric::latency ? 0
+                                                   : 1 / std::max(capacity.value(), least_rate));
     _has_limits = _has_limits || _per_byte.back() > 0;
   };
   for (const network::Host& host : network.hosts)
@@ -37,8 +44,9 @@ void HostCosts::fill_table() {
 
 HostCosts::Pair HostCosts::from_network(HostId from, HostId to) const {
   if (from == to) return {};
+  const double rate = std::max(_network->bandwidth(from, to).value(), least_rate);
   return {_metric == Metric::bandwidth ? 0 : _network->latency(from, to).value(),
-          _metric == Metric::latency ? 0 : 1 / _network->bandwidth(from, to).value()};
+          _metric == Metric::latency ? 0 : 1 / rate};
 }
 
 Cost cost(const Problem& problem, const Placement& placement) {

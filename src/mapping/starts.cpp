@@ -82,14 +82,13 @@ private:
       if (other != host) _far[index(other)] += count * distance(_problem, _costs, host, other);
   }
 
+  /// Returns the host with room that is nearest to all so far.
   [[nodiscard]] HostId nearest(const Grown& grown) const {
     HostId best = no_host;
-    double least = std::numeric_limits<double>::infinity();
     for (HostId host = 0; host < _problem.network.size(); ++host)
-      if (grown.slots[index(host)] < _problem.slots[index(host)] && _far[index(host)] < least) {
+      if (grown.slots[index(host)] < _problem.slots[index(host)] &&
+          (best == no_host || _far[index(host)] < _far[index(best)]))
         best = host;
-        least = _far[index(host)];
-      }
     return best;
   }
 

@@ -373,7 +373,8 @@ bool BandwidthProbe::settle(Trial& trial, const FlowArrivals& received) {
   if (_result.rate(from, to) == Rate(0)) pair_of(trial.flow).measured.push_back(trial.flow);
   _result.rate(from, to) = Rate(rate.value);
   _result.error(from, to) = static_cast<float>(rate.error);
-  _fastest = std::max(_fastest, Rate(rate.value));
+  // A burst that ends within the slow start tells how fast the last window arrived.
+  if (std::isfinite(rate.error)) _fastest = std::max(_fastest, Rate(rate.value));
   const double bytes = bytes_of(trial.pace);
   const bool enough = length >= wanted || bytes >= most_bytes;
   const double needed = 1e-9 * static_cast<double>(needed_time(trial.flow)) * rate.value;

@@ -6,9 +6,12 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <exception>
+#include <memory>
 #include <mpi.h>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// Messages between the probe's ranks that neither hang nor keep a core busy while idle.
@@ -88,6 +91,24 @@ private:
   MPI_Comm _comm;
   int _rank = 0, _size = 0;
   Nanoseconds _patience;
+};
+
+/// Owns what MPI reads or writes for open requests. It stays for good if an exception leaves the
+/// scope: after a Silence the requests are still open, and the process ends soon.
+template <class T>
+class Buffers {
+public:
+  explicit Buffers(T value) : _value(std::make_unique<T>(std::move(value))) {}
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+  ~Buffers() {
+    if (std::uncaught_exceptions() > _exceptions) static_cast<void>(_value.release());
+  }
+  [[nodiscard]] T& operator*() const { return *_value; }
+
+private:
+  std::unique_ptr<T> _value;
+  int _exceptions = std::uncaught_exceptions();
 };
 
 } // namespace thalweg::probe

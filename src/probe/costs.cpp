@@ -166,9 +166,11 @@ Size eager_limit(Coordinator& coordinator, const Partner& partner) {
 /// Returns the nanoseconds until a message of this size has been answered.
 double echo_time(Coordinator& coordinator, const Partner& partner, Size size) {
   const auto [peer, times] = std::pair(partner.peer, partner.repetitions());
-  const auto replies = run_both(coordinator, Command::echo, peer, EchoOrder{peer, 1, times, size},
-                                EchoOrder{0, 0, times, size}, 0,
-                                {static_cast<std::int64_t>(Command::echo), peer, size});
+  const auto replies =
+      run_both(coordinator, Command::echo, peer, EchoOrder{peer, 1, times, size},
+               EchoOrder{0, 0, times, size},
+               times * (2 * partner.speed.on_wire(static_cast<double>(size)) + 4 * partner.latency),
+               {static_cast<std::int64_t>(Command::echo), peer, size});
   return std::bit_cast<double>(replies[0].front());
 }
 

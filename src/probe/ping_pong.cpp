@@ -123,7 +123,8 @@ PingReply ping(const Channel& channel, const Turn& turn) {
   const auto peer = static_cast<int>(turn.peer);
   Samples samples;
   LibrarySamples library;
-  Train train;
+  const Buffers buffers(Train{});
+  Train& train = *buffers;
   const auto round_trip = meet_as_pinger(channel, peer);
   const auto length = train_length(round_trip);
   const auto start = now();
@@ -158,7 +159,8 @@ PingReply ping(const Channel& channel, const Turn& turn) {
 
 LibraryTime pong(const Channel& channel, int peer) {
   LibrarySamples library;
-  Stamp question, answer;
+  const Buffers stamps(std::array<Stamp, 2>{});
+  auto& [question, answer] = *stamps;
   Nanoseconds sleep = 0, shortest = std::numeric_limits<Nanoseconds>::max();
   meet_as_ponger(channel, peer);
   for (std::int64_t n = 0;; ++n) {

@@ -132,7 +132,8 @@ void wait_for_all(const Channel& channel, std::vector<Stream>& streams) {
 } // namespace
 
 Words transfer(const Channel& channel, const Words& order) {
-  auto streams = streams_of(order, channel.rank());
+  const Buffers all(streams_of(order, channel.rank()));
+  auto& streams = *all;
   sleep_until(order[1]);
   for (auto& stream : streams)
     if (!stream.receives && stream.burst.limit > 0) stream.stop = now() + stream.burst.limit;
@@ -174,6 +175,8 @@ std::vector<FlowArrivals> LiveProber::transfer(std::span<const Burst> bursts,
   for (auto& [rank, order] : orders)
     job.assignments.push_back({rank, std::move(order)});
   job.lead = lead(job.assignments);
+  job.expected = *job.lead;
+  if (!bursts.empty()) job.expected += std::ranges::max(bursts, {}, &Burst::limit).limit;
   const auto replies = _coordinator.run(job);
 
   std::vector<FlowArrivals> received(bursts.size());

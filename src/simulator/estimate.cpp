@@ -172,8 +172,10 @@ double Part::latency(const Side& side) const {
 }
 
 double Part::cpu(const Side& side) const {
-  return (side.sends ? _cost.send : _cost.receive).value() +
-         (side.combines ? side.bytes * _cost.combine_per_byte.value() : 0);
+  const Path& way = path(side);
+  // As in the simulators, messages within a host cost nothing but combining.
+  const double message = way.from == way.to ? 0 : (side.sends ? _cost.send : _cost.receive).value();
+  return message + (side.combines ? side.bytes * _cost.combine_per_byte.value() : 0);
 }
 
 double Part::in_phases(int window) const {

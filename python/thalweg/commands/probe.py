@@ -19,7 +19,7 @@ from thalweg.printable import short
 app = typer.Typer(add_completion=False)
 
 MOST_HOSTS = 4096
-"""Most hosts whose measurement can be predicted from their number."""
+"""Most hosts whose measurement is predicted: it takes memory for each pair."""
 COLUMNS = ("name", "measured", "of", "rounds", "at_once", "time")
 """A phase's fields, as JSON names them."""
 
@@ -100,6 +100,11 @@ def outline(what: str, *, budget: str | None, json: bool) -> int:
     """
     number = re.fullmatch("-?[0-9]+", what)
     net = _alike(what) if number else inputs.network(Path(what))
+    if len(net.hosts) > MOST_HOSTS:
+        raise UserError(
+            f"--plan {what}: has {len(net.hosts)} hosts; the measurement of at most {MOST_HOSTS} "
+            "is predicted: take a part of the network"
+        )
     seconds = units.parse_time(budget) if budget is not None else probe.LONGEST
     phases = probe.outline(net, seconds)
     total = sum(phase.time for phase in phases)

@@ -52,6 +52,20 @@ TEST_CASE("one segment is estimated as fast simulates it") {
   }
 }
 
+TEST_CASE("messages within a host cost the processor nothing, as in the simulators") {
+  constexpr Rank ranks_per_host = 16;
+  const Network net = network::even_network(4, Time(1e-3), units::Rate(1e9));
+  Problem problem = on_all(net, Kind::bcast, 10'000'000);
+  problem.cost = {.send = Time(1e-5), .receive = Time(1e-5)};
+  problem.collective.ranks = ranks_per_host * net.size();
+  problem.placement.clear();
+  for (Rank rank = 0; rank < problem.collective.ranks; ++rank)
+    problem.placement.push_back(rank / ranks_per_host);
+  const Skeleton chain = build(problem, "pipelined-chain", {.segment_size = 10'000});
+  const double simulated = simulate(problem, chain, at_most(0)).time.value();
+  CHECK(estimate(problem, chain, at_most(0)).value() == doctest::Approx(simulated).epsilon(0.1));
+}
+
 TEST_CASE("a chain of equal links: its latencies, a segment per link, and one for each more") {
   const Network net = even(5);
   const Problem problem = on_all(net, Kind::bcast, 100000);
