@@ -156,8 +156,7 @@ void put(Writer& writer, const Table& table) {
 
 Skeleton get_skeleton(Reader& reader, const Entry& entry, Rank ranks) {
   Skeleton skeleton = get_skeleton(reader, ranks);
-  require(algorithms::find(skeleton.algorithm)
-              .takes({.kind = entry.kind, .ranks = ranks, .root = entry.root}));
+  algorithms::check_fit(skeleton, {.kind = entry.kind, .ranks = ranks, .root = entry.root});
   return skeleton;
 }
 

@@ -1,6 +1,7 @@
 /// The double ring: a token goes around once to learn that all have entered, and a second time to
 /// tell it.
 /// Source: Open MPI, coll_base_barrier.c (double ring).
+#include "algorithms/quick.hpp"
 #include "algorithms/rounds/rounds.hpp"
 
 #include <algorithm>
@@ -19,6 +20,10 @@ public:
     return "Open MPI, coll_base_barrier.c (double ring)";
   }
   [[nodiscard]] bool supports(Kind kind) const override { return kind == Kind::barrier; }
+  /// Each rank is asked for each of the 2 ranks - 2 rounds.
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override {
+    return ranks <= most_squared_ranks;
+  }
 
 protected:
   /// The last rank learns it in the first circulation.

@@ -60,11 +60,13 @@ private:
   void find_kinds() {
     const network::HostClasses classes = network::host_classes(_problem.network);
     std::map<std::tuple<std::int32_t, double, double>, std::size_t> known;
-    for (HostId host = 0; host < _problem.network.size(); ++host) {
+    _kind_of.resize(index(_problem.network.size()));
+    // A communicator may have few of the network's hosts, of which each may be a kind by itself.
+    for (const HostId host : network::used_hosts(_problem.placement)) {
       const network::Host& ports = _problem.network.hosts[index(host)];
       const auto [kind, is_new] = known.try_emplace(
           {classes.of[index(host)], ports.egress.value(), ports.ingress.value()}, known.size());
-      _kind_of.push_back(kind->second);
+      _kind_of[index(host)] = kind->second;
       if (is_new) _first_two.emplace_back();
       if (_first_two[kind->second].size() < 2) _first_two[kind->second].push_back(host);
     }
@@ -97,7 +99,7 @@ private:
   const Problem& _problem;
   Size _message;
   double _overhead;                            ///< of a send
-  std::vector<std::size_t> _kind_of;           ///< by host
+  std::vector<std::size_t> _kind_of;           ///< by host, of those with ranks
   std::vector<std::vector<HostId>> _first_two; ///< hosts of a kind, or its only one
   std::vector<double> _busy, _arrival;         ///< by kinds of two different hosts
 };
