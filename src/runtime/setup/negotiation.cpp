@@ -137,7 +137,7 @@ void Negotiation::announce(int owner) {
   _owner = owner;
   if (_communicator.rank == owner) {
     const std::int64_t begin_ns = observe::monotonic_ns();
-    // A table that this rank knew when the ranks agreed may have made way to others since.
+    // A table that this rank knew when the ranks agreed may have been dropped since.
     if (_table == nullptr) _table = _runtime.tables.known(_placement, _runtime.plan).table;
     if (_table != nullptr) {
       const auto made = planner::to_bytes(*_table);

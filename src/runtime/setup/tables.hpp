@@ -19,8 +19,8 @@ struct KnownTable {
 };
 
 /// The plan tables that this process knows: those of the plan file, and those for placements that
-/// were planned for since, as far as there is room: the one that nobody has asked for the longest
-/// makes way. Ranks may know different ones; communicators keep theirs. Thread-safe.
+/// were planned for since, of which the one that nobody has asked for the longest is dropped where
+/// they are too many. Ranks may know different ones; communicators keep theirs. Thread-safe.
 class Tables {
 public:
   explicit Tables(std::int64_t start_ns) : _budget(start_ns) {}

@@ -23,7 +23,7 @@ std::string table_of(int rows) {
 
 Placement placement_of(int number) { return {number, number + 1}; }
 
-TEST_CASE("tables that nobody asks for make way") {
+TEST_CASE("tables that nobody asks for are dropped") {
   const planner::PlanFile plan;
   Tables tables(0);
   const std::string bytes = table_of(1000);
