@@ -7,6 +7,7 @@
 #include "unit/share.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <doctest/doctest.h>
 #include <limits>
 #include <set>
@@ -164,6 +165,21 @@ TEST_CASE("of more hosts than needed those near each other are used") {
   const Problem problem{net, {6, ring}, std::vector<std::int32_t>(8, 2)};
   const Placement found = place(problem);
   CHECK(std::set<HostId>(found.begin(), found.end()) == std::set<HostId>{1, 4, 6});
+}
+
+TEST_CASE("links that hardly carry anything are avoided, and confuse nothing") {
+  Network net = network::even_network(4, units::Time(1e-4), units::Rate(1e8));
+  for (HostId other = 1; other < net.size(); ++other)
+    for (const auto& [from, to] : {std::pair(HostId{0}, other), std::pair(other, HostId{0})})
+      net.bandwidth.set(from, to, units::Rate(1e-310));
+  // A message without bytes: 0 times an infinite cost would be no number.
+  const Problem problem{net, {3, {{0, 1, 1, 0}, {1, 2, 5, 1e9}}}, {2, 2, 2, 2}};
+  for (const Method method : {Method::thalweg, Method::inter_only}) {
+    const Placement found = place(problem, {.method = method});
+    check(problem, found);
+    if (method == Method::thalweg) CHECK(std::ranges::count(found, 0) == 0);
+    CHECK(std::isfinite(cost(problem, found).total().value()));
+  }
 }
 
 TEST_CASE("ranks stay where moving costs more than it gains") {
