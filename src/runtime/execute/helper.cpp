@@ -29,11 +29,22 @@ Helper::Helper() {
 }
 
 void Helper::add(Lane lane, std::unique_ptr<Operation> operation) {
-  {
-    const std::lock_guard lock(_mutex);
-    _new.emplace_back(lane, std::move(operation));
-  }
+  std::unique_lock lock(_mutex);
+  _new.emplace_back(lane, std::move(operation));
+  _idle = false;
   _changed.notify_one();
+  if (std::this_thread::get_id() != _thread.get_id()) wait_until_idle(lock);
+}
+
+void Helper::hold_up_callers(std::int64_t most_ns) {
+  std::unique_lock lock(_mutex);
+  _most_wait_ns = most_ns;
+  wait_until_idle(lock);
+}
+
+void Helper::wait_until_idle(std::unique_lock<std::mutex>& lock) {
+  if (_most_wait_ns > 0)
+    _became_idle.wait_for(lock, std::chrono::nanoseconds(_most_wait_ns), [this] { return _idle; });
 }
 
 void Helper::end(std::int64_t end_ns) {
@@ -71,6 +82,10 @@ void Helper::run() {
 bool Helper::take_new(std::int64_t pause_ns) {
   std::unique_lock lock(_mutex);
   const auto has_more = [this] { return !_new.empty(); };
+  if (_lanes.empty() && !has_more()) {
+    _idle = true;
+    _became_idle.notify_all();
+  }
   if (_lanes.empty())
     _changed.wait(lock, [&] { return _ending || has_more(); });
   else if (pause_ns > 0)

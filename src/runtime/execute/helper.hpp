@@ -50,6 +50,9 @@ public:
 
   /// Thread-safe; operations may call it, too.
   void add(Lane lane, std::unique_ptr<Operation> operation);
+  /// Waits until all operations are done, and lets add() wait likewise from now on, each for at
+  /// most so many nanoseconds: then nothing is carried out while the caller does something else.
+  void hold_up_callers(std::int64_t most_ns);
   /// Waits until all operations are done and ends the thread. When observe::monotonic_ns() is
   /// `end_ns` those that are left are abandoned: messages may still be in flight in their memory.
   void end(std::int64_t end_ns);
@@ -58,6 +61,7 @@ private:
   using Lanes = std::map<Lane, std::deque<std::unique_ptr<Operation>>>;
   void run();
   bool take_new(std::int64_t pause_ns);
+  void wait_until_idle(std::unique_lock<std::mutex>& lock);
   bool advance();
   [[nodiscard]] bool is_late();
 
@@ -65,6 +69,9 @@ private:
   std::mutex _mutex;
   std::condition_variable _changed;
   std::vector<std::pair<Lane, std::unique_ptr<Operation>>> _new;
+  std::condition_variable _became_idle;
+  bool _idle = true;              ///< there is no operation
+  std::int64_t _most_wait_ns = 0; ///< of callers; 0: they don't wait
   bool _ending = false;
   std::int64_t _end_ns = 0;
   std::thread _thread; ///< started last

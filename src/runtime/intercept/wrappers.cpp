@@ -151,9 +151,13 @@ int free_communicator(const Forward& forward, const MPI_Comm* comm) {
   return forward();
 }
 
+/// In MPI_Finalize MPICH takes no locks any more. So the helper must not call it while the
+/// program's callbacks do: what they start is done when its start returns.
 template <class Forward>
 int finalise(const Forward& forward) {
   if constexpr (is_simulated) end();
+  if (const Runtime* const it = runtime; it != nullptr && it->helper != nullptr)
+    it->helper->hold_up_callers(longest_settling_ns);
   return forward();
 }
 

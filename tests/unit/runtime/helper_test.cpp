@@ -49,6 +49,28 @@ TEST_CASE("operations of a lane follow each other in their order") {
   }
 }
 
+TEST_CASE("callers that are held up return when all operations are done") {
+  Helper helper;
+  std::atomic<int> done{0};
+  const auto later = [&done, left = 1000]() mutable {
+    if (left-- > 0) return Progress::some;
+    ++done;
+    return Progress::done;
+  };
+  add(helper, 1, later);
+  add(helper, 2, later);
+  helper.hold_up_callers(60'000'000'000);
+  CHECK(done == 2);
+  add(helper, 1, [&] { // operations of their own don't wait for themselves
+    add(helper, 2, later);
+    return Progress::done;
+  });
+  CHECK(done == 3);
+  add(helper, 3, later);
+  CHECK(done == 4);
+  helper.end(never);
+}
+
 TEST_CASE("an operation that waits doesn't hold up other lanes") {
   Helper helper;
   std::atomic<bool> go{false};
