@@ -14,6 +14,10 @@ namespace {
 /// Bytes per second as which slower links count, so that no cost is infinite.
 constexpr double least_rate = 1e-6;
 
+double seconds_per_byte(units::Rate rate, Metric metric) {
+  return metric == Metric::latency ? 0 : 1 / std::max(rate.value(), least_rate);
+}
+
 } // namespace
 
 HostCosts::HostCosts(const Problem& problem, Pairs pairs)
@@ -21,8 +25,7 @@ HostCosts::HostCosts(const Problem& problem, Pairs pairs)
       _trunks(problem.network), _tables(tables_for(problem)) {
   const Network& network = problem.network;
   const auto add = [&](units::Rate capacity) {
-    _per_byte.push_back(_metric == Metric::latency ? 0
-                                                   : 1 / std::max(capacity.value(), least_rate));
+    _per_byte.push_back(seconds_per_byte(capacity, _metric));
     _has_limits = _has_limits || _per_byte.back() > 0;
   };
   for (const network::Host& host : network.hosts)
@@ -44,9 +47,8 @@ void HostCosts::fill_table() {
 
 HostCosts::Pair HostCosts::from_network(HostId from, HostId to) const {
   if (from == to) return {};
-  const double rate = std::max(_network->bandwidth(from, to).value(), least_rate);
   return {_metric == Metric::bandwidth ? 0 : _network->latency(from, to).value(),
-          _metric == Metric::latency ? 0 : 1 / rate};
+          seconds_per_byte(_network->bandwidth(from, to), _metric)};
 }
 
 Cost cost(const Problem& problem, const Placement& placement) {

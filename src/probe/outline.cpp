@@ -111,7 +111,7 @@ void Outline::latency() {
       turns += trip * meeting + std::max(least_turn, trip);
       if (a == 0) _farthest = std::max(_farthest, trip);
     }
-  const auto all = static_cast<std::size_t>(hosts - 1 + hosts % 2); // as many as rounds() has
+  const auto all = count_of_rounds(hosts);
   const auto pairs = static_cast<std::size_t>(hosts) * static_cast<std::size_t>(hosts - 1) / 2;
   const auto measured = affordable_rounds(all, _budget * latency_ends);
   const auto batches = (measured + rounds_at_once - 1) / rounds_at_once;

@@ -7,9 +7,9 @@ namespace thalweg::probe {
 std::vector<Round> rounds(HostId hosts) {
   if (hosts < 2) return {};
   // One seat is fixed, the others turn around a circle; an odd host out meets the empty seat.
-  const HostId seats = hosts + hosts % 2;
-  const HostId circle = seats - 1;
-  std::vector<Round> result(static_cast<std::size_t>(circle));
+  const auto circle = static_cast<HostId>(count_of_rounds(hosts));
+  const HostId seats = circle + 1;
+  std::vector<Round> result(count_of_rounds(hosts));
   for (HostId turn = 0; turn < circle; ++turn) {
     auto& round = result[static_cast<std::size_t>(turn)];
     if (circle < hosts) round.push_back({turn, circle});
@@ -17,6 +17,10 @@ std::vector<Round> rounds(HostId hosts) {
       round.push_back({(turn + k) % circle, (turn + circle - k) % circle});
   }
   return result;
+}
+
+std::size_t count_of_rounds(HostId hosts) {
+  return hosts < 2 ? 0 : static_cast<std::size_t>(hosts - 1 + hosts % 2);
 }
 
 std::vector<Round> rounds_of(std::span<const Pair> pairs) {

@@ -2,6 +2,7 @@
 
 #include "network/network.hpp"
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,9 @@ using Round = std::vector<Pair>;
 /// with an odd number of hosts, `hosts` rounds in each of which one host rests. Returns none for
 /// fewer than two hosts. O(hosts²).
 std::vector<Round> rounds(HostId hosts);
+
+/// Returns how many rounds that are.
+std::size_t count_of_rounds(HostId hosts);
 
 /// Returns rounds of disjoint pairs in which these meet, each pair of hosts once, whichever comes
 /// first. O(pairs · rounds).

@@ -52,6 +52,7 @@ public:
   void add(Lane lane, std::unique_ptr<Operation> operation);
   /// Waits until all operations are done, and lets add() wait likewise from now on, each for at
   /// most so many nanoseconds: then nothing is carried out while the caller does something else.
+  /// With 0 none waits, as in the beginning.
   void hold_up_callers(std::int64_t most_ns);
   /// Waits until all operations are done and ends the thread. When observe::monotonic_ns() is
   /// `end_ns` those that are left are abandoned: messages may still be in flight in their memory.

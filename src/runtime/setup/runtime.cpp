@@ -224,6 +224,7 @@ void start_helper(Runtime& it) {
 void end_helper(Runtime& it) {
   if (it.helper == nullptr) return;
   it.forget_requests();
+  it.helper->hold_up_callers(0); // Streams settle at once, and all that follows is ours.
   it.communicators.end_streams();
   it.helper->end(observe::monotonic_ns() + longest_settling_ns);
 }
