@@ -212,13 +212,8 @@ void bind_table(nb::module_& m) {
           "placement"_a, "entries"_a)
       .def_ro("placement", &Table::placement)
       .def_ro("entries", &Table::entries, nb::rv_policy::copy)
-      .def(
-          "find",
-          [](const Table& table, Kind kind, collective::Rank root, Size size) {
-            const Entry* entry = table.find(kind, root, size);
-            return entry == nullptr ? std::nullopt : std::optional(*entry);
-          },
-          "kind"_a, "root"_a, "size"_a)
+      .def("rows", &Table::rows, "kind"_a, "root"_a)
+      .def("find", &Table::find, "kind"_a, "root"_a, "size"_a)
       .def("predict", &Table::predict, "kind"_a, "root"_a, "size"_a)
       .def(
           "__eq__", [](const Table& a, const Table& b) { return a == b; }, nb::is_operator());

@@ -293,6 +293,11 @@ std::vector<HostId> used_hosts(Placement placement) {
   return placement;
 }
 
+std::size_t first_on_host(const Placement& placement, std::size_t rank) {
+  return static_cast<std::size_t>(std::ranges::find(placement, placement[rank]) -
+                                  placement.begin());
+}
+
 std::vector<std::int32_t> sites_of_hosts(const Network& network, std::int32_t none) {
   std::vector<std::int32_t> site_of(network.hosts.size(), none);
   for (std::size_t site = 0; site < network.sites.size(); ++site)

@@ -198,6 +198,8 @@ MessageCost message_cost(const Network& network, const std::string& library);
 
 /// Returns the hosts that have ranks, each once, ascending. O(ranks log ranks).
 std::vector<HostId> used_hosts(Placement placement);
+/// Returns the lowest rank on a rank's host. O(ranks).
+std::size_t first_on_host(const Placement& placement, std::size_t rank);
 
 /// Returns the site of each host, by its index in `sites`; `none` for all hosts where sites aren't
 /// known. O(hosts).

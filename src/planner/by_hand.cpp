@@ -3,6 +3,7 @@
 #include "planner/judge.hpp"
 #include "planner/native.hpp"
 #include "planner/unknown_sizes.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -18,8 +19,8 @@ using collective::Rank;
 
 /// The largest size that is predicted beside the smallest one.
 constexpr Size most_predicted = Size{1} << 27;
-/// The most ranks with which a table without rows gets those of every root, and not only of rank 0.
-constexpr Rank every_root_listed = 256;
+/// The most ranks with which a table without rows gets those of each host, and not only of rank 0.
+constexpr Rank every_host_listed = 256;
 
 /// Returns the roots for which a table has rows, or gets them if it has none.
 std::set<Rank> roots(const Table& table, Kind kind) {
@@ -28,9 +29,17 @@ std::set<Rank> roots(const Table& table, Kind kind) {
     if (entry.kind == kind) found.insert(entry.root);
   if (!found.empty()) return found;
   const auto ranks = static_cast<Rank>(table.placement.size());
-  const bool each = collective::is_rooted(kind) && ranks <= every_root_listed;
+  const bool each = collective::is_rooted(kind) && ranks <= every_host_listed;
   for (Rank root = 0; root < (each ? ranks : 1); ++root)
-    found.insert(root);
+    if (network::first_on_host(table.placement, index(root)) == index(root)) found.insert(root);
+  return found;
+}
+
+/// Returns all ranks on a rank's host.
+std::vector<Rank> on_host(const network::Placement& placement, Rank rank) {
+  std::vector<Rank> found;
+  for (std::size_t each = 0; each < placement.size(); ++each)
+    if (placement[each] == placement[index(rank)]) found.push_back(static_cast<Rank>(each));
   return found;
 }
 
@@ -86,8 +95,9 @@ void put_tree(Table& table, const network::Network& network, Kind kind, const Pa
     throw std::invalid_argument("there is no root " + std::to_string(*root) + " among " +
                                 std::to_string(ranks) + " ranks");
   for (const Rank each : root ? std::set{*root} : roots(table, kind)) {
-    Entry after;
-    if (const Entry* before = table.find(kind, each, high)) after = *before;
+    for (const Rank sharing : root ? on_host(table.placement, each) : std::vector{each})
+      table.own_rows(kind, sharing);
+    Entry after = table.find(kind, each, high).value_or(Entry());
     after.kind = kind;
     after.root = each;
     after.min_size = high;

@@ -130,6 +130,13 @@ std::optional<Mirror> Mirror::find(const Network& network, const Placement& plac
   return Mirror(std::move(*image));
 }
 
+Mirror Mirror::within_host(Rank ranks, Rank first, Rank second) {
+  std::vector<Rank> image(index(ranks));
+  std::iota(image.begin(), image.end(), 0);
+  std::swap(image[index(first)], image[index(second)]);
+  return Mirror(std::move(image));
+}
+
 Skeleton Mirror::operator()(const Skeleton& skeleton) const {
   Skeleton mirrored = skeleton;
   mirrored.root = (*this)(skeleton.root);

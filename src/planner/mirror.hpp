@@ -19,6 +19,8 @@ public:
   /// Returns none if the network isn't the same then. O(hosts × hosts exchanged + trunks × hosts).
   static std::optional<Mirror> find(const network::Network& network,
                                     const network::Placement& placement, Rank first, Rank second);
+  /// Exchanges two ranks of one host, under which every network is the same. O(ranks).
+  static Mirror within_host(Rank ranks, Rank first, Rank second);
   /// Returns the skeleton of a rooted collective with its ranks exchanged, of an algorithm that
   /// knows ranks by their numbers in the skeleton only: any but "listed".
   [[nodiscard]] Skeleton operator()(const Skeleton& skeleton) const;

@@ -45,7 +45,7 @@ Preset table_preset(Effort effort, std::size_t ranks) {
   if (preset.simulates) return preset;
   preset.octaves = ranks <= 32 ? 2 : ranks <= 256 ? 4 : 7;
   preset.roots = Roots::first;
-  preset.most_roots_listed = 64;
+  preset.most_listed = 4096;
   preset.edge_steps = 2;
   preset.edge_estimates = 0;
   return preset;

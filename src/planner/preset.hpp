@@ -61,9 +61,10 @@ struct Preset {
   bool tries_rank_order = true, tries_both_windows = true;
 
   // For tables
-  int octaves = 1;                     ///< of a class of sizes
-  Roots roots = Roots::all;            ///< that are planned
-  std::size_t most_roots_listed = 256; ///< with more ranks only the roots planned have rows
+  int octaves = 1;          ///< of a class of sizes
+  Roots roots = Roots::all; ///< that are planned
+  /// Roots that have rows, times ranks, above which only the roots planned have some.
+  std::size_t most_listed = std::size_t{1} << 16;
   /// Sizes that are simulated between two at which different plans win, for the first root of a
   /// group and for its others; then as many more are estimated.
   int edge_steps = 20, other_edge_steps = 4, edge_estimates = 0;

@@ -3,6 +3,7 @@
 #include "planner/parallel.hpp"
 #include "planner/root_groups.hpp"
 #include "planner/rows.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,6 +32,13 @@ std::vector<SizeClass> size_classes(Size max_size, int octaves) {
     classes.push_back({min, static_cast<Size>(std::llround(mean))});
   }
   return classes;
+}
+
+/// Whether a skeleton is a schedule that was given, whose ranks can't be exchanged.
+bool is_listed(const Skeleton& skeleton) { return !skeleton.transfers.empty(); }
+
+bool has_listed(const PlannedRow& row) {
+  return is_listed(row.plan.skeleton) || (row.second && is_listed(row.second->skeleton));
 }
 
 /// Makes the rows of a table, of several collectives and roots at the same time.
@@ -105,13 +113,19 @@ private:
     std::vector<RootPlans>& plans = _plans.at(kind);
     const std::size_t first = roots.front();
     if (first != 0) plans[first] = planner(kind, first).plan_from(plans[0], false);
-    if (_placement.size() > preset().most_roots_listed) return;
+    const bool lists_all = _hosts * _placement.size() <= preset().most_listed;
     for (const std::size_t root : roots) {
-      if (root == first) continue;
+      if (root == first || has_shared_rows(kind, root) || !lists_all) continue;
       check_wanted(_options.is_cancelled); // Copies judge nothing, which would ask it.
       plans[root] = preset().roots == Roots::all ? planner(kind, root).plan_from(plans[first], true)
                                                  : planner(kind, root).copy(plans[first]);
     }
+  }
+
+  /// Whether a root has the rows of another rank on its host, which is planned before.
+  [[nodiscard]] bool has_shared_rows(Kind kind, std::size_t root) const {
+    const std::size_t first = network::first_on_host(_placement, root);
+    return first != root && std::ranges::none_of(_plans.at(kind)[first].rows, has_listed);
   }
 
   static void add_rows(std::vector<Entry>& entries, Kind kind, Rank root,
@@ -156,9 +170,45 @@ private:
   NativeModel _native;
   int _threads;
   RowSetting _setting{_network, _placement, _options, _limits, _classes};
+  std::size_t _hosts = network::used_hosts(_placement).size();
   std::vector<std::vector<std::size_t>> _groups; ///< of roots whose hosts are alike
   std::map<Kind, std::vector<RootPlans>> _plans; ///< by kind, then root
 };
+
+std::pair<Kind, Rank> key_of(const Entry& entry) { return {entry.kind, entry.root}; }
+
+std::span<const Entry> listed_rows(const Table& table, Kind kind, Rank root) {
+  return std::ranges::equal_range(table.entries, std::pair(kind, root), {}, key_of);
+}
+
+/// Returns a root's rows, or those of the first rank on its host.
+std::span<const Entry> rows_for(const Table& table, Kind kind, Rank root) {
+  const std::span<const Entry> own = listed_rows(table, kind, root);
+  if (!own.empty() || !collective::is_rooted(kind) || root < 0 ||
+      std::cmp_greater_equal(root, table.placement.size()))
+    return own;
+  return listed_rows(table, kind,
+                     static_cast<Rank>(network::first_on_host(table.placement, index(root))));
+}
+
+/// Returns a row for another root on the same host than its own.
+Entry as_of(const Entry& row, Rank root) {
+  Entry own = row;
+  own.root = root;
+  if (row.root == root || row.native) return own;
+  own.second = std::nullopt;
+  if (is_listed(row.skeleton)) {
+    own.native = true;
+    own.skeleton = {};
+    for (PredictedTimes& times : own.times)
+      times.plan_ns = times.native_ns;
+    return own;
+  }
+  const Mirror mirror = Mirror::within_host(row.skeleton.ranks, row.root, root);
+  own.skeleton = mirror(row.skeleton);
+  if (row.second && !is_listed(*row.second)) own.second = mirror(*row.second);
+  return own;
+}
 
 } // namespace
 
@@ -167,27 +217,35 @@ void set_native(Entry& entry, const Native& native) {
   entry.native_algorithm = native.algorithm;
 }
 
-const Entry* Table::find(Kind kind, Rank root, Size size) const {
+std::vector<Entry> Table::rows(Kind kind, Rank root) const {
+  std::vector<Entry> found;
+  for (const Entry& row : rows_for(*this, kind, root))
+    found.push_back(as_of(row, root));
+  return found;
+}
+
+std::optional<Entry> Table::find(Kind kind, Rank root, Size size) const {
   if (!collective::is_rooted(kind)) root = 0;
-  const auto after =
-      std::upper_bound(entries.begin(), entries.end(), std::tuple(kind, root, size),
-                       [](const auto& key, const Entry& entry) {
-                         return key < std::tuple(entry.kind, entry.root, entry.min_size);
-                       });
-  if (after == entries.begin()) return nullptr;
-  const Entry& entry = *std::prev(after);
-  return entry.kind == kind && entry.root == root ? &entry : nullptr;
+  const std::span<const Entry> rows = rows_for(*this, kind, root);
+  const auto after = std::ranges::upper_bound(rows, size, {}, &Entry::min_size);
+  if (after == rows.begin()) return std::nullopt;
+  return as_of(*std::prev(after), root);
+}
+
+void Table::own_rows(Kind kind, Rank root) {
+  if (!listed_rows(*this, kind, root).empty()) return;
+  std::vector<Entry> own = rows(kind, root);
+  const auto at = std::ranges::lower_bound(entries, std::pair(kind, root), {}, key_of);
+  entries.insert(at, std::move_iterator(own.begin()), std::move_iterator(own.end()));
 }
 
 PredictedTimes Table::predict(Kind kind, Rank root, Size size) const {
-  const Entry* const row = find(kind, root, size);
-  if (row == nullptr || row->times.empty()) return {size};
+  const std::vector<Entry> beside = rows(kind, collective::is_rooted(kind) ? root : 0);
+  const auto after = std::ranges::upper_bound(beside, size, {}, &Entry::min_size);
+  if (after == beside.begin()) return {size};
+  const auto row = std::prev(after);
+  if (row->times.empty()) return {size};
   std::vector<PredictedTimes> known = row->times;
-  const auto at = static_cast<std::size_t>(row - entries.data());
-  const auto is_beside = [&](std::size_t other) {
-    return other < entries.size() && entries[other].kind == kind &&
-           entries[other].root == row->root;
-  };
   const Size first = known.front().size, last = known.back().size;
   const auto smaller = [&](const PredictedTimes& each) { return each.size < first; };
   const auto larger = [&](const PredictedTimes& each) { return each.size > last; };
@@ -198,10 +256,10 @@ PredictedTimes Table::predict(Kind kind, Rank root, Size size) const {
         each.plan_ns = 0;
     return times;
   };
-  if (is_beside(at - 1) && entries[at - 1].min_size != unknown_size)
-    std::ranges::copy_if(times_of(entries[at - 1]), std::inserter(known, known.begin()), smaller);
-  if (is_beside(at + 1) && row->min_size != unknown_size)
-    std::ranges::copy_if(times_of(entries[at + 1]), std::back_inserter(known), larger);
+  if (row != beside.begin() && std::prev(row)->min_size != unknown_size)
+    std::ranges::copy_if(times_of(*std::prev(row)), std::inserter(known, known.begin()), smaller);
+  if (after != beside.end() && row->min_size != unknown_size)
+    std::ranges::copy_if(times_of(*after), std::back_inserter(known), larger);
   PredictedTimes found = interpolate(known, size);
   for (const auto quantity : PredictedTimes::times())
     if (std::ranges::all_of(row->times, [&](const auto& each) { return each.*quantity == 0; }))

@@ -40,11 +40,20 @@ void set_native(Entry& entry, const Native& native);
 /// function of the table and of arguments that MPI guarantees equal on all ranks.
 struct Table {
   network::Placement placement; ///< hosts of the communicator's ranks
-  std::vector<Entry> entries;   ///< ascending by (kind, root, min_size)
+  /// Ascending by (kind, root, min_size). A root without rows of its own has those of the first
+  /// rank on its host, with the two ranks exchanged: plans take as long from one as from the other,
+  /// and a table for many ranks per host stays small. Plans of the algorithm "listed" aren't
+  /// exchanged; such a row is native for the others.
+  std::vector<Entry> entries;
 
-  /// The row for an operation, or none: native. O(log entries).
+  /// Returns a root's rows, ascending by min_size. O(log entries + ranks × rows).
+  [[nodiscard]] std::vector<Entry> rows(collective::Kind kind, collective::Rank root) const;
+  /// Returns the row for an operation, or none: native. O(log entries + ranks).
   /// @param size unknown_size: where ranks know the sizes of their own blocks only
-  [[nodiscard]] const Entry* find(collective::Kind kind, collective::Rank root, Size size) const;
+  [[nodiscard]] std::optional<Entry> find(collective::Kind kind, collective::Rank root,
+                                          Size size) const;
+  /// Gives a root the rows that it has from another as its own, so that they can be changed.
+  void own_rows(collective::Kind kind, collective::Rank root);
   /// Returns what a call of that size is predicted to take: by interpolate() from the sizes that
   /// were planned for its row and for the rows beside it. Nothing is known of what the row knows
   /// for none of its sizes. The limit isn't above the plan's time.
@@ -68,12 +77,15 @@ struct PlanFile {
 /// classes with the same choice share a row, with the predicted times of each that was planned. A
 /// row begins at the size from which on it is the faster one; the last one is
 /// open. Gather, scatter and alltoall of up to 256 ranks also have a row for unknown sizes, unless
-/// that is native (plan_unknown_sizes()). Rank 0 is planned as the root first. One root of each
-/// group whose hosts are alike (by site, ports and links) is planned from the rows of rank 0, the
-/// other roots from those of the group's first (RowPlanner::plan_from()). With more than 16 ranks
-/// these get the same plan, mirrored (Mirror) or built for them; with more than 256 they get none.
-/// At effort `estimate`: classes of two octaves, of four with more than 32 ranks; all roots get the
-/// choices of rank 0, with more than 64 ranks no rows. A single rank gets no rows.
+/// that is native (plan_unknown_sizes()).
+///
+/// The first rank of each host is planned as a root, and what other ranks can't have from it
+/// (Table::entries): rank 0 first, then one of each group whose hosts are alike (by site, ports and
+/// links) from the rows of rank 0, then the others from those of their group's first
+/// (RowPlanner::plan_from()). With more than 16 ranks these get the same plan, mirrored (Mirror) or
+/// built for them; where that would be more than Preset::most_listed they get none. At effort
+/// `estimate`: classes of two octaves, of four with more than 32 ranks; all hosts get the choices
+/// of rank 0. A single rank gets no rows.
 ///
 /// PlanOptions::threads plan at the same time. The table doesn't depend on their number.
 /// @throws std::invalid_argument if a rank's host isn't in the network; Cancelled

@@ -82,15 +82,27 @@ void CallRow::add(Call call, bool is_planned) {
 
 /// Adds a call: a native one, too, if the table has no plan for it any more.
 void CallRow::add(const RowedCall& called, const CalledShape& shape) {
-  const planner::Entry* const entry =
-      _seen.table.find(called.key.kind, called.key.root, called.size);
-  if (!called.is_planned || entry == nullptr || entry->native) {
+  const planner::Entry* const row = row_of(called);
+  if (!called.is_planned || row == nullptr || row->native) {
     const Native& native = native_of(called);
     return add({native.collective, &native.skeleton}, false);
   }
-  add({_seen.collective_of(called.key, called.size), &entry->skeleton, called.key == shape.key,
+  add({_seen.collective_of(called.key, called.size), &row->skeleton, called.key == shape.key,
        called.key.is_of_same_class(shape.key)},
       true);
+}
+
+const planner::Entry* CallRow::row_of(const RowedCall& called) {
+  std::optional<planner::Entry> row =
+      _seen.table.find(called.key.kind, called.key.root, called.size);
+  if (!row) return nullptr;
+  const auto known = std::ranges::find_if(_rows, [&](const planner::Entry& each) {
+    return std::tuple(each.kind, each.root, each.min_size) ==
+           std::tuple(row->kind, row->root, row->min_size);
+  });
+  if (known != _rows.end()) return &*known;
+  _rows.push_back(std::move(*row));
+  return &_rows.back();
 }
 
 const CallRow::Native& CallRow::native_of(const RowedCall& called) {

@@ -100,6 +100,8 @@ private:
   void add_likely_calls(const CalledShape& shape);
   void drop_first_calls();
   void find_workloads();
+  /// Returns the plan of a call; null: none.
+  const planner::Entry* row_of(const RowedCall& called);
   const Native& native_of(const RowedCall& called);
   static double entry_of(const simulator::CallSequence& calls, collective::Rank rank) {
     return calls.entries().empty() ? 0 : calls.entries()[index(rank)].value();
@@ -144,6 +146,7 @@ private:
   std::vector<Call> _calls;
   std::vector<std::size_t> _planned; ///< positions of the planned ones
   std::deque<Native> _natives;       ///< whose addresses stay
+  std::deque<planner::Entry> _rows;  ///< whose addresses stay
   Workloads _workloads;
 };
 

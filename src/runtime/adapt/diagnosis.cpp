@@ -108,8 +108,9 @@ bool saves_on_both(const Observations& seen, const CalledShape& shape,
 /// Plans a shape for the changed network. Throws planner::Cancelled.
 void replan_shape(const Observations& seen, const CalledShape& shape, Replan& result,
                   const std::atomic<bool>& is_cancelled) {
-  const planner::Entry* const old = seen.table.find(shape.key.kind, shape.key.root, shape.size);
-  if (old == nullptr || old->native) return;
+  const std::optional<planner::Entry> old =
+      seen.table.find(shape.key.kind, shape.key.root, shape.size);
+  if (!old || old->native) return;
   planner::PlanOptions options;
   options.library = seen.library;
   options.threads = 1; // The program's own have the processors.
@@ -209,7 +210,8 @@ Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
 
 void put_plan(planner::Table& table, const RaceKey& key, const planner::Entry& wanted) {
   const units::Size begin = key.class_begin(), end = std::max<units::Size>(1, 2 * begin);
-  const planner::Entry* const last = table.find(key.kind, key.root, end);
+  table.own_rows(key.kind, key.root);
+  const std::optional<planner::Entry> last = table.find(key.kind, key.root, end);
   std::vector<planner::Entry> rows;
   for (const planner::Entry& row : table.entries) {
     const bool is_inside =
@@ -218,10 +220,9 @@ void put_plan(planner::Table& table, const RaceKey& key, const planner::Entry& w
   }
   rows.push_back(wanted);
   rows.back().min_size = begin;
-  if (last == nullptr || last->min_size < end) { // No row means native.
-    rows.push_back(last != nullptr
-                       ? *last
-                       : planner::Entry{.kind = key.kind, .root = key.root, .skeleton = {}});
+  if (!last || last->min_size < end) { // No row means native.
+    rows.push_back(
+        last.value_or(planner::Entry{.kind = key.kind, .root = key.root, .skeleton = {}}));
     rows.back().min_size = end;
   }
   table.entries = std::move(rows);

@@ -165,7 +165,8 @@ private:
   }
   /// Simulates a call from when each rank is there, and moves their times.
   void execute(Candidate candidate) {
-    const planner::Entry* const entry = _table->find(shape().kind, shape().root, shape().size);
+    const std::optional<planner::Entry> entry =
+        _table->find(shape().kind, shape().root, shape().size);
     const bool is_native = candidate == Candidate::native;
     if (is_native) ++_run.native_calls;
     if (_call >= most_ahead) // A rank can't get away from the others.

@@ -19,8 +19,8 @@ std::vector<std::string> algorithms_at(const Table& table, Kind kind, Rank root,
                                        std::initializer_list<Size> sizes) {
   std::vector<std::string> found;
   for (const Size size : sizes) {
-    const Entry* entry = table.find(kind, root, size);
-    found.push_back(entry == nullptr || entry->native ? "native" : entry->skeleton.algorithm);
+    const std::optional<Entry> entry = table.find(kind, root, size);
+    found.push_back(!entry || entry->native ? "native" : entry->skeleton.algorithm);
   }
   return found;
 }
@@ -39,7 +39,7 @@ TEST_CASE("a tree by hand takes the rows of its sizes, whatever the root") {
           algorithms_at(before, Kind::bcast, root, outside));
     CHECK(algorithms_at(table, Kind::bcast, root, inside) ==
           std::vector<std::string>{"tree", "tree", "tree"});
-    const Entry* entry = table.find(Kind::bcast, root, 10'000);
+    const std::optional<Entry> entry = table.find(Kind::bcast, root, 10'000);
     CHECK(entry->skeleton.root == root);
     CHECK(entry->skeleton.parents.front()[static_cast<std::size_t>(root)] == collective::no_rank);
     CHECK(entry->times.size() == 2);
@@ -94,6 +94,25 @@ TEST_CASE("a tree for one root leaves the others' rows") {
                        doctest::Contains("no root 4 among 4 ranks"), std::invalid_argument);
 }
 
+TEST_CASE("a tree for the first rank of a host leaves the rows of the others there") {
+  const Network net = two_sites(2);
+  const std::array kinds = {Kind::bcast};
+  const Table before = make_table(net, {1, 1, 3, 3}, kinds, openmpi(), 1'000'000);
+  for (const Rank root : {0, 1}) {
+    Table table = before;
+    put_tree(table, net, Kind::bcast, tree, 10'000, 100'000, openmpi(), root);
+    for (const Rank each : {0, 1, 2, 3})
+      for (const Size size : {1, 10'000, 99'999, 100'000}) {
+        const bool is_inside = each == root && size >= 10'000 && size < 100'000;
+        CHECK(table.find(Kind::bcast, each, size)->native ==
+              (!is_inside && before.find(Kind::bcast, each, size)->native));
+        CHECK(algorithms_at(table, Kind::bcast, each, {size}) ==
+              (is_inside ? std::vector<std::string>{"tree"}
+                         : algorithms_at(before, Kind::bcast, each, {size})));
+      }
+  }
+}
+
 TEST_CASE("a tree that doesn't fit is refused") {
   const Network net = two_sites(2);
   Table table{one_each(4), {}}, small{{0, 1, 2}, {}};
@@ -111,7 +130,7 @@ TEST_CASE("a tree of very many segments is predicted as far as it can be simulat
   Parameters fine = tree;
   fine.segment_size = 1;
   put_tree(table, net, Kind::bcast, fine, 10'000, Size{1} << 40, openmpi());
-  const Entry* entry = table.find(Kind::bcast, 0, 10'000);
+  const std::optional<Entry> entry = table.find(Kind::bcast, 0, 10'000);
   REQUIRE(entry->times.size() == 2);
   CHECK(entry->times.back().size > 1'000'000);
   CHECK(entry->times.back().size < Size{1} << 27);

@@ -2,6 +2,7 @@
 #include "algorithms/listed.hpp"
 #include "networks.hpp"
 #include "planner/bytes.hpp"
+#include "planner/judge.hpp"
 #include "planner/wisdom.hpp"
 #include "unit/share.hpp"
 
@@ -70,15 +71,15 @@ TEST_CASE("a table has a plan for every kind, root and size") {
   const Network net = with_slow_native(two_sites(3));
   const Table table = make_table(net, one_each(6), two_kinds, openmpi(), 10000000);
   CHECK(table.placement == one_each(6));
-  CHECK(table.find(Kind::bcast, 0, 0) == nullptr);
-  CHECK(table.find(Kind::reduce, 0, 1000) == nullptr);
-  CHECK(table.find(Kind::bcast, 6, 1000) == nullptr);
+  CHECK(!table.find(Kind::bcast, 0, 0));
+  CHECK(!table.find(Kind::reduce, 0, 1000));
+  CHECK(!table.find(Kind::bcast, 6, 1000));
   for (const Size size :
        {Size{1}, Size{2}, Size{1000}, Size{1000000}, Size{10000000}, Size{1} << 40})
     for (const Kind kind : two_kinds)
       for (Rank root = 0; root < 6; ++root) {
-        const Entry* entry = table.find(kind, root, size);
-        REQUIRE(entry != nullptr);
+        const std::optional<Entry> entry = table.find(kind, root, size);
+        REQUIRE(entry);
         CHECK(entry->kind == kind);
         CHECK(entry->root == (kind == Kind::bcast ? root : 0));
         CHECK(entry->min_size <= size);
@@ -101,8 +102,8 @@ TEST_CASE("where sizes aren't known blocks go directly, and nowhere slower than 
   for (const Kind kind : {Kind::gather, Kind::scatter, Kind::alltoall}) {
     const Table table = make_table(slow, one_each(6), std::array{kind}, openmpi(), 100000);
     for (Rank root = 0; root < (kind == Kind::alltoall ? 1 : 6); ++root) {
-      const Entry* entry = table.find(kind, root, unknown_size);
-      REQUIRE(entry != nullptr);
+      const std::optional<Entry> entry = table.find(kind, root, unknown_size);
+      REQUIRE(entry);
       CHECK(entry->min_size == unknown_size);
       CHECK(entry->skeleton.root == root);
       CHECK(entry->skeleton.segment_size == 0);
@@ -119,7 +120,7 @@ TEST_CASE("where sizes aren't known blocks go directly, and nowhere slower than 
         }
   }
   const Table without = make_table(slow, one_each(6), std::array{Kind::allgather}, openmpi(), 1000);
-  CHECK(without.find(Kind::allgather, 0, unknown_size) == nullptr);
+  CHECK(!without.find(Kind::allgather, 0, unknown_size));
 }
 
 TEST_CASE("rows ascend and differ from their neighbours") {
@@ -140,8 +141,8 @@ TEST_CASE("a class is planned for its geometric mean") {
   const Table table = make_table(net, one_each(6), std::array{Kind::allreduce}, openmpi());
   const Size mean = static_cast<Size>(std::llround(std::exp2(20.5)));
   const Plan at_mean = plan(problem(net, Kind::allreduce, mean), openmpi());
-  const Entry* entry = table.find(Kind::allreduce, 0, mean);
-  REQUIRE(entry != nullptr);
+  const std::optional<Entry> entry = table.find(Kind::allreduce, 0, mean);
+  REQUIRE(entry);
   // The table may have another algorithm that takes equally long.
   PlanOptions same = openmpi();
   same.force = entry->skeleton.algorithm;
@@ -186,8 +187,8 @@ TEST_CASE("roots whose hosts are alike share choices; one with a slow port makes
     for (const Size size : {Size{1000}, Size{100000}, Size{3000000}}) {
       if (!sample.takes_next()) continue;
       const Problem bcast = problem(net, Kind::bcast, size, root);
-      const Entry* entry = table.find(Kind::bcast, root, size);
-      REQUIRE(entry != nullptr);
+      const std::optional<Entry> entry = table.find(Kind::bcast, root, size);
+      REQUIRE(entry);
       CAPTURE(root);
       CAPTURE(size);
       CHECK(simulator::simulate(bcast, entry->skeleton, simulation).time.value() <=
@@ -207,9 +208,9 @@ TEST_CASE("a table is of all collectives that algorithms are known for") {
     options.effort = effort;
     const Table table = make_table(net, one_each(4), planned, options, 100000);
     for (const Kind kind : planned) {
-      const Entry* entry = table.find(kind, 0, kind == Kind::barrier ? 1 : 5000);
+      const std::optional<Entry> entry = table.find(kind, 0, kind == Kind::barrier ? 1 : 5000);
       CAPTURE(collective::to_text(kind));
-      REQUIRE(entry != nullptr);
+      REQUIRE(entry);
       CHECK(!entry->native);
       CHECK(table.predict(kind, 0, kind == Kind::barrier ? 0 : 5000).plan_ns > 0);
     }
@@ -255,13 +256,88 @@ TEST_CASE("many ranks share the choice of their site") {
   const Network net = with_slow_native(two_sites(33)); // 66 hosts
   const Table table = make_table(net, one_each(66), std::array{Kind::bcast}, openmpi(), 1000);
   for (Rank root = 0; root < 66; ++root) {
-    const Entry* own = table.find(Kind::bcast, root, 500);
-    const Entry* first = table.find(Kind::bcast, root < 33 ? 0 : 33, 500);
-    REQUIRE(own != nullptr);
+    const std::optional<Entry> own = table.find(Kind::bcast, root, 500);
+    const std::optional<Entry> first = table.find(Kind::bcast, root < 33 ? 0 : 33, 500);
+    REQUIRE(own);
     CHECK(own->skeleton.algorithm == first->skeleton.algorithm);
     CHECK(own->skeleton.segment_size == first->skeleton.segment_size);
     CHECK(own->skeleton.root == root);
   }
+}
+
+TEST_CASE("the ranks of a host share their rows, exchanged") {
+  const Network net = with_slow_native(two_sites(2));
+  const Placement placement = {2, 0, 0, 2, 1, 0, 3, 3, 0, 2};
+  const std::array kinds = {Kind::bcast, Kind::reduce, Kind::gather, Kind::scatter};
+  for (const Effort effort : {Effort::estimate, Effort::normal}) {
+    PlanOptions options = openmpi();
+    options.effort = effort;
+    const Table table = make_table(net, placement, kinds, options, 1 << 20);
+    for (const Entry& entry : table.entries)
+      CHECK(network::first_on_host(placement, static_cast<std::size_t>(entry.root)) ==
+            static_cast<std::size_t>(entry.root));
+    for (const Kind kind : kinds)
+      for (Rank root = 0; root < 10; ++root)
+        for (const Size size : {Size{100}, Size{1} << 18}) {
+          const auto first =
+              static_cast<Rank>(network::first_on_host(placement, static_cast<std::size_t>(root)));
+          const std::optional<Entry> own = table.find(kind, root, size),
+                                     other = table.find(kind, first, size);
+          REQUIRE((own && other));
+          CAPTURE(root);
+          CHECK(own->root == root);
+          CHECK(own->native == other->native);
+          CHECK(table.predict(kind, root, size) == table.predict(kind, first, size));
+          if (own->native) continue;
+          const auto rooted_at = [&](Rank at) {
+            return algorithms::make_problem({.kind = kind, .ranks = 10, .root = at, .size = size},
+                                            net, placement, "openmpi");
+          };
+          const Problem rooted = rooted_at(root);
+          CHECK_NOTHROW(algorithms::check_fit(own->skeleton, rooted.collective));
+          replay(rooted, own->skeleton);
+          CHECK(simulator::simulate(rooted, own->skeleton, {}).time.value() ==
+                doctest::Approx(
+                    simulator::simulate(rooted_at(first), other->skeleton, {}).time.value())
+                    .epsilon(0.03));
+        }
+  }
+}
+
+TEST_CASE("with many ranks per host a table has rows for all roots") {
+  const Network net = with_slow_native(two_sites(2));
+  Placement placement;
+  for (HostId host = 0; host < 4; ++host)
+    placement.insert(placement.end(), 80, host);
+  const Table table = quick_table(net, placement, openmpi());
+  for (Rank root = 0; root < 320; ++root) {
+    const std::optional<Entry> row = table.find(Kind::bcast, root, 100'000);
+    REQUIRE(row);
+    REQUIRE(!row->native);
+    CHECK(row->skeleton.root == root);
+  }
+  CHECK(to_bytes(table).size() < std::size_t{1} << 18);
+}
+
+TEST_CASE("a row that was given is native for the other ranks of its host, until they have rows") {
+  Entry given{.kind = Kind::bcast, .root = 0, .min_size = 1, .native = false, .skeleton = {}};
+  given.skeleton.algorithm = "listed";
+  given.skeleton.transfers = {0, 0, 2, 0, 0, 0, 1, 0, 1, 1};
+  given.times = {{.size = 1, .plan_ns = 5, .native_ns = 9}};
+  Table table{{4, 4, 5}, {given}};
+  CHECK(table.find(Kind::bcast, 0, 7)->skeleton == given.skeleton);
+  CHECK(table.find(Kind::bcast, 1, 7)->native);
+  CHECK(table.predict(Kind::bcast, 1, 1).plan_ns == 9);
+  CHECK(table.predict(Kind::bcast, 0, 1).plan_ns == 5);
+  CHECK(!table.find(Kind::bcast, 2, 7));
+  for (int i = 0; i < 2; ++i) {
+    table.own_rows(Kind::bcast, 1);
+    CHECK(table.entries.size() == 2);
+    CHECK(table.rows(Kind::bcast, 1) == std::vector{table.entries[1]});
+  }
+  CHECK(table.rows(Kind::bcast, 2).empty());
+  CHECK(table.rows(Kind::bcast, -1).empty());
+  CHECK(table.rows(Kind::bcast, 3).empty());
 }
 
 TEST_CASE("a quick table plans with what it has") {
@@ -269,9 +345,9 @@ TEST_CASE("a quick table plans with what it has") {
   const Table table = quick_table(net, one_each(8), openmpi());
   for (Rank root = 0; root < 8; ++root)
     for (const Size size : {Size{1}, Size{100000}, Size{100000000}}) {
-      REQUIRE(table.find(Kind::bcast, root, size) != nullptr);
+      REQUIRE(table.find(Kind::bcast, root, size));
       CHECK(table.find(Kind::bcast, root, size)->skeleton.root == root);
-      CHECK(table.find(Kind::allreduce, root, size) != nullptr);
+      CHECK(table.find(Kind::allreduce, root, size));
     }
   CHECK(table.find(Kind::bcast, 5, 8000000)->skeleton.segment_size > 0); // a pipeline
   CHECK(table == quick_table(net, one_each(8), openmpi()));

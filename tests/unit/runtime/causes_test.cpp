@@ -188,13 +188,13 @@ TEST_CASE("a plan replaces those of one class of sizes, in any table") {
     for (units::Size size = 0; size < 9000; ++size) {
       const bool inside = size >= key.class_begin() && size < end;
       for (const Kind kind : {Kind::bcast, Kind::allreduce}) {
-        const planner::Entry* const now = table.find(kind, 0, size);
-        const planner::Entry* const before = old.find(kind, 0, size);
+        const std::optional<planner::Entry> now = table.find(kind, 0, size);
+        const std::optional<planner::Entry> before = old.find(kind, 0, size);
         if (inside && kind == Kind::bcast) {
-          is_right &= now != nullptr && now->times == entry.times;
+          is_right &= now && now->times == entry.times;
         } else {
           // No row means native.
-          const auto is_native = [](const auto* row) { return row == nullptr || row->native; };
+          const auto is_native = [](const auto& row) { return !row || row->native; };
           is_right &= is_native(now) == is_native(before);
           if (!is_native(now)) is_right &= now->times == before->times;
         }
