@@ -236,21 +236,19 @@ def keep(run: Run, advice: Sequence[Advice]) -> None:
     effort = ESTIMATE if is_quick(run.network) else NORMAL
     setting = Setting(run.network, list(run.placement), run.library, effort)
     table = wisdom.table(setting)
-    rows = table.entries
+    before = table
     for each in reversed(advice):  # Where two meet, the costlier collective's stays.
         table = planner.put_tree(
-            table, run.network, each.kind, each.tuned.parameters(), _sizes(rows, each),
+            table, run.network, each.kind, each.tuned.parameters(), _sizes(before, each),
             setting.options(), each.root,
         )  # fmt: skip
     wisdom.keep_table(setting, table)
 
 
-def _sizes(rows: Sequence[planner.Entry], advice: Advice) -> tuple[int, int]:
+def _sizes(table: planner.Table, advice: Advice) -> tuple[int, int]:
     """The sizes that a tuned tree is kept for: the least, and the first one above."""
     size = advice.size
-    beginnings = [
-        row.min_size for row in rows if row.kind is advice.kind and row.root == advice.root
-    ]
+    beginnings = [row.min_size for row in table.rows(advice.kind, advice.root)]
     low = max((each for each in beginnings if each <= size), default=0)
     high = min((each for each in beginnings if each > size), default=2 * size + 1)
     return max(low, size // 2), min(high, 2 * size + 1)

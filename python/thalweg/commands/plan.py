@@ -326,14 +326,19 @@ def run_table(
         )
         return 0
     console.show(reason or _draw(table))
-    others = len({entry.root for entry in entries}) - 1
-    if others > 0:
+    if others := _other_roots(table, entries):
         console.show(console.styled(f"and {others} more roots", "dim"))
     for line in remarks(setting.library, [entry.native_algorithm for entry in entries]):
         console.show(line)
     if output:
         console.show(f"written to {output}")
     return 0
+
+
+def _other_roots(table: Table, entries: Sequence[Entry]) -> int:
+    """How many ranks besides rank 0 have rows as a root, their own or those of their host."""
+    hosts = {table.placement[entry.root] for entry in entries if is_rooted(entry.kind)}
+    return max(0, sum(host in hosts for host in table.placement) - 1)
 
 
 def _nothing_to_plan(setting: Setting) -> str:
