@@ -191,22 +191,19 @@ std::span<const Entry> rows_for(const Table& table, Kind kind, Rank root) {
                      static_cast<Rank>(network::first_on_host(table.placement, index(root))));
 }
 
-/// Returns a row for another root on the same host than its own.
+/// Returns a row for a root on its host.
 Entry as_of(const Entry& row, Rank root) {
   Entry own = row;
   own.root = root;
-  if (row.root == root || row.native) return own;
-  own.second = std::nullopt;
-  if (is_listed(row.skeleton)) {
-    own.native = true;
-    own.skeleton = {};
-    for (PredictedTimes& times : own.times)
-      times.plan_ns = times.native_ns;
-    return own;
-  }
-  const Mirror mirror = Mirror::within_host(row.skeleton.ranks, row.root, root);
-  own.skeleton = mirror(row.skeleton);
-  if (row.second && !is_listed(*row.second)) own.second = mirror(*row.second);
+  if (row.root == root) return own;
+  const auto exchanged = [&](const Skeleton& skeleton) {
+    return Mirror::within_host(skeleton.ranks, row.root, root)(skeleton);
+  };
+  if (row.second)
+    own.second = is_listed(*row.second) ? std::nullopt : std::optional(exchanged(*row.second));
+  if (row.native) return own;
+  own.native = is_listed(row.skeleton);
+  own.skeleton = own.native ? Skeleton() : exchanged(row.skeleton);
   return own;
 }
 
@@ -240,7 +237,11 @@ void Table::own_rows(Kind kind, Rank root) {
 }
 
 PredictedTimes Table::predict(Kind kind, Rank root, Size size) const {
-  const std::vector<Entry> beside = rows(kind, collective::is_rooted(kind) ? root : 0);
+  if (!collective::is_rooted(kind)) root = 0;
+  const std::span<const Entry> beside = rows_for(*this, kind, root);
+  const auto is_native = [&](const Entry& entry) {
+    return entry.native || (entry.root != root && is_listed(entry.skeleton));
+  };
   const auto after = std::ranges::upper_bound(beside, size, {}, &Entry::min_size);
   if (after == beside.begin()) return {size};
   const auto row = std::prev(after);
@@ -251,7 +252,8 @@ PredictedTimes Table::predict(Kind kind, Rank root, Size size) const {
   const auto larger = [&](const PredictedTimes& each) { return each.size > last; };
   const auto times_of = [&](const Entry& other) {
     std::vector<PredictedTimes> times = other.times;
-    if (other.native != row->native) // A plan and native meet where the plan is clearly faster.
+    if (is_native(other) !=
+        is_native(*row)) // A plan and native meet where the plan is clearly faster.
       for (PredictedTimes& each : times)
         each.plan_ns = 0;
     return times;
@@ -264,7 +266,7 @@ PredictedTimes Table::predict(Kind kind, Rank root, Size size) const {
   for (const auto quantity : PredictedTimes::times())
     if (std::ranges::all_of(row->times, [&](const auto& each) { return each.*quantity == 0; }))
       found.*quantity = 0;
-  if (row->native) found.plan_ns = found.native_ns;
+  if (is_native(*row)) found.plan_ns = found.native_ns;
   // Far beyond the largest size, their lines may cross.
   if (found.plan_ns > 0) found.bound_ns = std::min(found.bound_ns, found.plan_ns);
   return found;

@@ -75,7 +75,7 @@ std::shared_ptr<const Prepared> Chooser::second(const Shape& shape) {
   if (decision.second) return *decision.second;
   const OwnArithmetic arithmetic;
   try {
-    decision.second = expand_row(shape, *row(shape)->second).prepared;
+    decision.second = expand_row(shape, *row(shape), true).prepared;
   } catch (const std::invalid_argument&) { // the same on all ranks
     decision.second = nullptr;
   }
@@ -101,7 +101,7 @@ Chooser::KeptDecision Chooser::decide(const Shape& shape, const Force& force) {
   if (entry->native)
     return {.prepared = nullptr, .reason = Reason::plan_native, .has_second = has_second};
   try {
-    KeptDecision made = expand_row(shape, entry->skeleton);
+    KeptDecision made = expand_row(shape, *entry, false);
     made.has_second = has_second;
     return made;
   } catch (const std::invalid_argument& error) {
@@ -156,11 +156,13 @@ Chooser::KeptDecision Chooser::refuse(const Shape& shape, std::string_view origi
   return {nullptr, reason, std::move(refusal)};
 }
 
-Chooser::KeptDecision Chooser::expand_row(const Shape& shape,
-                                          const algorithms::Skeleton& skeleton) {
-  const auto known = _programs.find(&skeleton);
+Chooser::KeptDecision Chooser::expand_row(const Shape& shape, const planner::Entry& row,
+                                          bool is_second) {
+  const algorithms::Skeleton& skeleton = is_second ? row.second.value() : row.skeleton;
+  const std::tuple key(row.kind, row.root, row.min_size, is_second);
+  const auto known = _programs.find(key);
   KeptDecision made = expand(shape, skeleton, known == _programs.end() ? nullptr : known->second);
-  if (made.prepared != nullptr) _programs.emplace(&skeleton, made.prepared->program);
+  if (made.prepared != nullptr) _programs.emplace(key, made.prepared->program);
   return made;
 }
 

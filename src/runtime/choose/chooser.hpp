@@ -5,9 +5,11 @@
 #include "runtime/execute/program.hpp"
 #include "runtime/observe/reason.hpp"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 
 namespace thalweg::runtime {
@@ -95,8 +97,10 @@ private:
   [[nodiscard]] KeptDecision refuse(const Shape& shape, std::string_view origin,
                                     const algorithms::Algorithm& algorithm, Reason reason,
                                     const std::string& why) const;
-  /// Plans a skeleton of the table for a shape; its program is kept for other sizes.
-  [[nodiscard]] KeptDecision expand_row(const Shape& shape, const algorithms::Skeleton& skeleton);
+  /// Plans a row of the table for a shape; its program is kept for other sizes.
+  /// @param is_second whether by its second plan
+  [[nodiscard]] KeptDecision expand_row(const Shape& shape, const planner::Entry& row,
+                                        bool is_second);
   [[nodiscard]] KeptDecision expand(const Shape& shape, const algorithms::Skeleton& skeleton,
                                     std::shared_ptr<const Program> program);
 
@@ -107,8 +111,8 @@ private:
   std::shared_ptr<const planner::Table> _table;
   bool _reproducible;
   std::unordered_map<Shape, KeptDecision, Hash> _decisions;
-  std::unordered_map<const algorithms::Skeleton*, std::shared_ptr<const Program>>
-      _programs;              ///< of the table's skeletons
+  std::map<std::tuple<collective::Kind, Rank, units::Size, bool>, std::shared_ptr<const Program>>
+      _programs;              ///< of the table's rows
   std::size_t _transfers = 0; ///< of all programs that are kept
   std::uint64_t _force_version = 0;
 };

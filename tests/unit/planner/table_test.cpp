@@ -330,6 +330,12 @@ TEST_CASE("a row that was given is native for the other ranks of its host, until
   CHECK(table.predict(Kind::bcast, 1, 1).plan_ns == 9);
   CHECK(table.predict(Kind::bcast, 0, 1).plan_ns == 5);
   CHECK(!table.find(Kind::bcast, 2, 7));
+  Entry native{.kind = Kind::reduce, .root = 0, .min_size = 1, .native = true, .skeleton = {}};
+  native.second = algorithms::make_skeleton(algorithms::find("binomial"),
+                                            problem(two_sites(2), Kind::reduce, 1000), {});
+  CHECK(Table{{0, 0, 1, 2}, {native}}.find(Kind::reduce, 1, 7)->second->root == 1);
+  native.second->transfers = given.skeleton.transfers;
+  CHECK(!Table{{0, 0, 1, 2}, {native}}.find(Kind::reduce, 1, 7)->second);
   for (int i = 0; i < 2; ++i) {
     table.own_rows(Kind::bcast, 1);
     CHECK(table.entries.size() == 2);

@@ -137,6 +137,50 @@ TEST_CASE("a choice is the table's, or what is forced instead") {
   CHECK(without_table.choose(shape, flat, 1).prepared != nullptr);
 }
 
+TEST_CASE("each row of a table has a program of its own, also one that ranks of a host share") {
+  const network::Network network = network::even_network(3, units::Time(1e-4), units::Rate(1e8));
+  const network::Placement placement = {0, 0, 1, 1, 2};
+  auto table = std::make_shared<planner::Table>(planner::Table{placement, {}});
+  for (const Kind kind : {Kind::bcast, Kind::reduce})
+    for (const Rank root : {0, 2, 4})
+      for (const units::Size size : {1, 1000}) {
+        const auto problem = algorithms::make_problem(
+            {.kind = kind, .ranks = 5, .root = root, .size = size}, network, placement, "");
+        const auto built = [&](const char* name) {
+          return algorithms::make_skeleton(algorithms::find(name), problem, {});
+        };
+        table->entries.push_back({.kind = kind,
+                                  .root = root,
+                                  .min_size = size,
+                                  .native = false,
+                                  .skeleton = built(size == 1 ? "flat" : "chain"),
+                                  .second = built("binomial")});
+      }
+  const auto moved = [](const Program& program) {
+    std::vector<std::tuple<Rank, Rank, schedule::Step>> all;
+    for (const auto& transfer : program.transfers())
+      all.emplace_back(transfer.from, transfer.to, transfer.step);
+    return all;
+  };
+  for (Rank rank = 0; rank < 5; ++rank) {
+    Chooser chooser(network, "", placement, rank, table);
+    for (const Rank root : {3, 0, 1, 2, 4, 1, 3})
+      for (const Kind kind : {Kind::bcast, Kind::reduce})
+        for (const units::Size size : {2, 5000, 7}) {
+          const Shape shape{.kind = kind, .root = root, .size = size};
+          const auto prepared = chooser.choose(shape, {}, 0).prepared;
+          const planner::Entry row = table->find(kind, root, size).value();
+          REQUIRE(prepared != nullptr);
+          const auto expected = [&](const algorithms::Skeleton& skeleton) {
+            return moved(Program(algorithms::emit(kind, skeleton, rank), rank,
+                                 prepared->pipeline.period, 1));
+          };
+          CHECK(moved(*prepared->program) == expected(row.skeleton));
+          CHECK(moved(*chooser.second(shape)->program) == expected(*row.second));
+        }
+  }
+}
+
 TEST_CASE("programs of forced calls of many sizes don't fill the memory") {
   constexpr Rank ranks = 512;
   const network::Network network =
