@@ -204,16 +204,30 @@ void bind_table(nb::module_& m) {
       .def(
           "__init__",
           [](Table* self, Placement placement, std::vector<Entry> entries) {
-            std::ranges::sort(entries, {}, [](const Entry& entry) {
-              return std::tuple(entry.kind, entry.root, entry.min_size);
-            });
+            const auto ranks = static_cast<collective::Rank>(placement.size());
+            for (const Entry& entry : entries) {
+              if (entry.root < 0 || entry.root >= ranks)
+                throw std::invalid_argument("a row's root " + std::to_string(entry.root) +
+                                            " isn't among the table's " + std::to_string(ranks) +
+                                            " ranks");
+              if (!entry.native && entry.skeleton.ranks != ranks)
+                throw std::invalid_argument("a row is for " + std::to_string(entry.skeleton.ranks) +
+                                            " ranks, and the table for " + std::to_string(ranks));
+            }
             new (self) Table{std::move(placement), std::move(entries)};
+            self->sort();
           },
           "placement"_a, "entries"_a)
       .def_ro("placement", &Table::placement)
       .def_ro("entries", &Table::entries, nb::rv_policy::copy)
       .def("rows", &Table::rows, "kind"_a, "root"_a)
-      .def("find", &Table::find, "kind"_a, "root"_a, "size"_a)
+      .def(
+          "find",
+          [](const Table& table, Kind kind, collective::Rank root, Size size) {
+            const auto entry = table.find(kind, root, size);
+            return entry == nullptr ? std::nullopt : std::optional(*entry);
+          },
+          "kind"_a, "root"_a, "size"_a)
       .def("predict", &Table::predict, "kind"_a, "root"_a, "size"_a)
       .def(
           "__eq__", [](const Table& a, const Table& b) { return a == b; }, nb::is_operator());

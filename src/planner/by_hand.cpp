@@ -19,27 +19,21 @@ using collective::Rank;
 
 /// The largest size that is predicted beside the smallest one.
 constexpr Size most_predicted = Size{1} << 27;
-/// The most ranks with which a table without rows gets those of each host, and not only of rank 0.
-constexpr Rank every_host_listed = 256;
+/// The most ranks with which a tree is re-rooted for each of them. With more it is for the roots
+/// that have rows of their own, and their hosts' other ranks share it.
+constexpr Rank every_root_listed = 256;
 
 /// Returns the roots for which a table has rows, or gets them if it has none.
 std::set<Rank> roots(const Table& table, Kind kind) {
+  if (!collective::is_rooted(kind)) return {0};
+  const auto ranks = static_cast<Rank>(table.placement.size());
+  const bool is_empty = std::ranges::find(table.entries, kind, &Entry::kind) == table.entries.end();
   std::set<Rank> found;
+  for (Rank root = 0; root < ranks && ranks <= every_root_listed; ++root)
+    if (is_empty || !table.rows(kind, root).empty()) found.insert(root);
   for (const Entry& entry : table.entries)
     if (entry.kind == kind) found.insert(entry.root);
-  if (!found.empty()) return found;
-  const auto ranks = static_cast<Rank>(table.placement.size());
-  const bool each = collective::is_rooted(kind) && ranks <= every_host_listed;
-  for (Rank root = 0; root < (each ? ranks : 1); ++root)
-    if (network::first_on_host(table.placement, index(root)) == index(root)) found.insert(root);
-  return found;
-}
-
-/// Returns all ranks on a rank's host.
-std::vector<Rank> on_host(const network::Placement& placement, Rank rank) {
-  std::vector<Rank> found;
-  for (std::size_t each = 0; each < placement.size(); ++each)
-    if (placement[each] == placement[index(rank)]) found.push_back(static_cast<Rank>(each));
+  if (found.empty()) found.insert(0);
   return found;
 }
 
@@ -95,11 +89,12 @@ void put_tree(Table& table, const network::Network& network, Kind kind, const Pa
     throw std::invalid_argument("there is no root " + std::to_string(*root) + " among " +
                                 std::to_string(ranks) + " ranks");
   for (const Rank each : root ? std::set{*root} : roots(table, kind)) {
-    for (const Rank sharing : root ? on_host(table.placement, each) : std::vector{each})
-      table.own_rows(kind, sharing);
-    Entry after = table.find(kind, each, high).value_or(Entry());
-    after.kind = kind;
-    after.root = each;
+    if (root)
+      table.own_rows_of_host(kind, each);
+    else
+      table.own_rows(kind, each);
+    const std::shared_ptr<const Entry> before = table.find(kind, each, high);
+    Entry after = before == nullptr ? Entry{.kind = kind, .root = each, .skeleton = {}} : *before;
     after.min_size = high;
     std::erase_if(table.entries, [&](const Entry& entry) {
       return entry.kind == kind && entry.root == each && entry.min_size >= low &&
@@ -110,10 +105,8 @@ void put_tree(Table& table, const network::Network& network, Kind kind, const Pa
                                  table.placement, options.library);
     table.entries.push_back(make_entry(problem, tree, high, options));
     table.entries.push_back(std::move(after));
+    table.sort();
   }
-  std::ranges::sort(table.entries, {}, [](const Entry& entry) {
-    return std::tuple(entry.kind, entry.root, entry.min_size);
-  });
 }
 
 } // namespace thalweg::planner

@@ -40,7 +40,7 @@ Preset table_preset(Effort effort, std::size_t ranks) {
   preset.edge_steps = 0;
   preset.other_edge_steps = 0;
   preset.edge_estimates = 5;
-  // Skeletons of all roots take ranks² integers.
+  // Skeletons of all roots take hosts × ranks integers.
   preset.roots = ranks <= 16 ? Roots::all : Roots::one_per_group;
   if (preset.simulates) return preset;
   preset.octaves = ranks <= 32 ? 2 : ranks <= 256 ? 4 : 7;

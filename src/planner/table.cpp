@@ -202,8 +202,14 @@ Entry as_of(const Entry& row, Rank root) {
   if (row.second)
     own.second = is_listed(*row.second) ? std::nullopt : std::optional(exchanged(*row.second));
   if (row.native) return own;
-  own.native = is_listed(row.skeleton);
-  own.skeleton = own.native ? Skeleton() : exchanged(row.skeleton);
+  if (!is_listed(row.skeleton)) {
+    own.skeleton = exchanged(row.skeleton);
+    return own;
+  }
+  own.native = true;
+  own.skeleton = {};
+  for (PredictedTimes& times : own.times)
+    times.plan_ns = times.native_ns;
   return own;
 }
 
@@ -221,19 +227,39 @@ std::vector<Entry> Table::rows(Kind kind, Rank root) const {
   return found;
 }
 
-std::optional<Entry> Table::find(Kind kind, Rank root, Size size) const {
+std::shared_ptr<const Entry> Table::find(Kind kind, Rank root, Size size) const {
   if (!collective::is_rooted(kind)) root = 0;
   const std::span<const Entry> rows = rows_for(*this, kind, root);
   const auto after = std::ranges::upper_bound(rows, size, {}, &Entry::min_size);
-  if (after == rows.begin()) return std::nullopt;
-  return as_of(*std::prev(after), root);
+  if (after == rows.begin()) return nullptr;
+  const Entry& row = *std::prev(after);
+  if (row.root == root) return {std::shared_ptr<void>(), &row};
+  return std::make_shared<const Entry>(as_of(row, root));
 }
 
 void Table::own_rows(Kind kind, Rank root) {
   if (!listed_rows(*this, kind, root).empty()) return;
   std::vector<Entry> own = rows(kind, root);
+  if (own.empty())
+    own.push_back({.kind = kind,
+                   .root = root,
+                   .min_size = kind == Kind::barrier ? unknown_size : 1,
+                   .skeleton = {}});
   const auto at = std::ranges::lower_bound(entries, std::pair(kind, root), {}, key_of);
   entries.insert(at, std::move_iterator(own.begin()), std::move_iterator(own.end()));
+}
+
+void Table::own_rows_of_host(Kind kind, Rank root) {
+  own_rows(kind, root);
+  if (!collective::is_rooted(kind)) return;
+  for (std::size_t rank = 0; rank < placement.size(); ++rank)
+    if (placement[rank] == placement[index(root)]) own_rows(kind, static_cast<Rank>(rank));
+}
+
+void Table::sort() {
+  std::ranges::sort(entries, {}, [](const Entry& entry) {
+    return std::tuple(entry.kind, entry.root, entry.min_size);
+  });
 }
 
 PredictedTimes Table::predict(Kind kind, Rank root, Size size) const {

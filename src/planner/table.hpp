@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -48,12 +49,18 @@ struct Table {
 
   /// Returns a root's rows, ascending by min_size. O(log entries + ranks × rows).
   [[nodiscard]] std::vector<Entry> rows(collective::Kind kind, collective::Rank root) const;
-  /// Returns the row for an operation, or none: native. O(log entries + ranks).
+  /// Returns the row for an operation, or null: native. It is the table's own, and valid as long as
+  /// that is, or was made for a root that shares it. O(log entries + ranks × trees).
   /// @param size unknown_size: where ranks know the sizes of their own blocks only
-  [[nodiscard]] std::optional<Entry> find(collective::Kind kind, collective::Rank root,
-                                          Size size) const;
-  /// Gives a root the rows that it has from another as its own, so that they can be changed.
+  [[nodiscard]] std::shared_ptr<const Entry> find(collective::Kind kind, collective::Rank root,
+                                                  Size size) const;
+  /// Gives a root rows of its own, so that they can be changed: those that it shares, or else one
+  /// that says native.
   void own_rows(collective::Kind kind, collective::Rank root);
+  /// Does so for all ranks of a root's host, so that none follows it.
+  void own_rows_of_host(collective::Kind kind, collective::Rank root);
+  /// Puts rows in their order.
+  void sort();
   /// Returns what a call of that size is predicted to take: by interpolate() from the sizes that
   /// were planned for its row and for the rows beside it. Nothing is known of what the row knows
   /// for none of its sizes. The limit isn't above the plan's time.

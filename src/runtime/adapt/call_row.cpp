@@ -93,16 +93,15 @@ void CallRow::add(const RowedCall& called, const CalledShape& shape) {
 }
 
 const planner::Entry* CallRow::row_of(const RowedCall& called) {
-  std::optional<planner::Entry> row =
+  std::shared_ptr<const planner::Entry> row =
       _seen.table.find(called.key.kind, called.key.root, called.size);
-  if (!row) return nullptr;
-  const auto known = std::ranges::find_if(_rows, [&](const planner::Entry& each) {
-    return std::tuple(each.kind, each.root, each.min_size) ==
+  if (row == nullptr) return nullptr;
+  const auto known = std::ranges::find_if(_rows, [&](const auto& each) {
+    return std::tuple(each->kind, each->root, each->min_size) ==
            std::tuple(row->kind, row->root, row->min_size);
   });
-  if (known != _rows.end()) return &*known;
-  _rows.push_back(std::move(*row));
-  return &_rows.back();
+  if (known != _rows.end()) return known->get();
+  return _rows.emplace_back(std::move(row)).get();
 }
 
 const CallRow::Native& CallRow::native_of(const RowedCall& called) {

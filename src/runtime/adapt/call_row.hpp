@@ -144,9 +144,9 @@ private:
   const std::atomic<bool>& _is_cancelled;
   bool _is_too_large = false;
   std::vector<Call> _calls;
-  std::vector<std::size_t> _planned; ///< positions of the planned ones
-  std::deque<Native> _natives;       ///< whose addresses stay
-  std::deque<planner::Entry> _rows;  ///< whose addresses stay
+  std::vector<std::size_t> _planned;                        ///< positions of the planned ones
+  std::deque<Native> _natives;                              ///< whose addresses stay
+  std::vector<std::shared_ptr<const planner::Entry>> _rows; ///< once each
   Workloads _workloads;
 };
 

@@ -108,9 +108,9 @@ bool saves_on_both(const Observations& seen, const CalledShape& shape,
 /// Plans a shape for the changed network. Throws planner::Cancelled.
 void replan_shape(const Observations& seen, const CalledShape& shape, Replan& result,
                   const std::atomic<bool>& is_cancelled) {
-  const std::optional<planner::Entry> old =
+  const std::shared_ptr<const planner::Entry> old =
       seen.table.find(shape.key.kind, shape.key.root, shape.size);
-  if (!old || old->native) return;
+  if (old == nullptr || old->native) return;
   planner::PlanOptions options;
   options.library = seen.library;
   options.threads = 1; // The program's own have the processors.
@@ -152,12 +152,6 @@ void keep_one_of_each_class(std::vector<CalledShape>& shapes) {
   shapes = std::move(kept);
 }
 
-void sort(planner::Table& table) {
-  std::ranges::sort(table.entries, {}, [](const planner::Entry& row) {
-    return std::tuple(row.kind, row.root, row.min_size);
-  });
-}
-
 /// Explains and plans as replan() does. What it returns counts only if it wasn't cancelled: some of
 /// the simulations may have ended early. Throws planner::Cancelled.
 Replan replan_all(const Observations& seen, const std::atomic<bool>& is_cancelled) {
@@ -193,7 +187,7 @@ Replan replan_all(const Observations& seen, const std::atomic<bool>& is_cancelle
     if (is_cancelled) break;
     replan_shape(seen, shape, result, is_cancelled);
   }
-  sort(result.table);
+  result.table.sort();
   return result;
 }
 
@@ -210,23 +204,22 @@ Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
 
 void put_plan(planner::Table& table, const RaceKey& key, const planner::Entry& wanted) {
   const units::Size begin = key.class_begin(), end = std::max<units::Size>(1, 2 * begin);
-  table.own_rows(key.kind, key.root);
-  const std::optional<planner::Entry> last = table.find(key.kind, key.root, end);
-  std::vector<planner::Entry> rows;
-  for (const planner::Entry& row : table.entries) {
-    const bool is_inside =
-        row.kind == key.kind && row.root == key.root && row.min_size >= begin && row.min_size < end;
-    if (!is_inside) rows.push_back(row);
+  table.own_rows_of_host(key.kind, key.root); // They have raced with the rows that they share.
+  const std::shared_ptr<const planner::Entry> after = table.find(key.kind, key.root, end);
+  planner::Entry last = after == nullptr // No row means native.
+                            ? planner::Entry{.kind = key.kind, .root = key.root, .skeleton = {}}
+                            : *after;
+  std::erase_if(table.entries, [&](const planner::Entry& row) {
+    return row.kind == key.kind && row.root == key.root && row.min_size >= begin &&
+           row.min_size < end;
+  });
+  table.entries.push_back(wanted);
+  table.entries.back().min_size = begin;
+  if (last.min_size < end) {
+    last.min_size = end;
+    table.entries.push_back(std::move(last));
   }
-  rows.push_back(wanted);
-  rows.back().min_size = begin;
-  if (!last || last->min_size < end) { // No row means native.
-    rows.push_back(
-        last.value_or(planner::Entry{.kind = key.kind, .root = key.root, .skeleton = {}}));
-    rows.back().min_size = end;
-  }
-  table.entries = std::move(rows);
-  sort(table);
+  table.sort();
 }
 
 void put_plans(planner::Table& table, const planner::Table& changes) {

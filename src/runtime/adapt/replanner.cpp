@@ -37,10 +37,10 @@ bool is_first_of_class(const Races& races, std::size_t at) {
 /// Whether two tables have the same plan for the calls of a race; null is a table without rows.
 bool has_same_plan(const planner::Table* one, const planner::Table* other, const RaceKey& key) {
   const auto row = [&](const planner::Table* table) {
-    return table == nullptr ? std::nullopt : table->find(key.kind, key.root, key.band);
+    return table == nullptr ? nullptr : table->find(key.kind, key.root, key.band);
   };
-  const std::optional<planner::Entry> before = row(one), after = row(other);
-  if (!before || !after) return !before && !after;
+  const auto before = row(one), after = row(other);
+  if (before == nullptr || after == nullptr) return before == after;
   return before->native == after->native && before->skeleton == after->skeleton;
 }
 

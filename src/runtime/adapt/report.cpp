@@ -55,11 +55,12 @@ std::string report(const Race& race, const Race::Verdict& verdict) {
 /// Returns the algorithms of a race's plans, which are those of its largest call.
 std::string algorithms_of(const Race& race, const planner::Table* table) {
   const RaceKey& key = race.key();
-  const std::optional<planner::Entry> row =
-      table == nullptr ? std::nullopt : table->find(key.kind, key.root, race.sizes().most);
+  const std::shared_ptr<const planner::Entry> row =
+      table == nullptr ? nullptr : table->find(key.kind, key.root, race.sizes().most);
   const auto name = [&](Candidate candidate) {
-    if (row && candidate == Candidate::plan) return row->skeleton.algorithm;
-    if (row && candidate == Candidate::second && row->second) return row->second->algorithm;
+    if (row != nullptr && candidate == Candidate::plan) return row->skeleton.algorithm;
+    if (row != nullptr && candidate == Candidate::second && row->second)
+      return row->second->algorithm;
     return std::string();
   };
   return by_candidate(race.candidates(),

@@ -82,7 +82,7 @@ std::shared_ptr<const Prepared> Chooser::second(const Shape& shape) {
   return *decision.second;
 }
 
-std::optional<planner::Entry> Chooser::row(const Shape& shape) const {
+std::shared_ptr<const planner::Entry> Chooser::row(const Shape& shape) const {
   return _table->find(shape.kind, shape.root,
                       shape.sizes_are_known ? shape.size : planner::unknown_size);
 }
@@ -95,8 +95,8 @@ Chooser::KeptDecision Chooser::decide(const Shape& shape, const Force& force) {
   if (forced.what == Force::What::algorithm) return force_algorithm(shape, forced, "THALWEG_FORCE");
   if (forced.what == Force::What::native || _table == nullptr)
     return {nullptr, Reason::plan_native};
-  const std::optional<planner::Entry> entry = row(shape);
-  if (!entry) return {nullptr, Reason::plan_native};
+  const std::shared_ptr<const planner::Entry> entry = row(shape);
+  if (entry == nullptr) return {nullptr, Reason::plan_native};
   const bool has_second = entry->second && shape.sizes_are_known;
   if (entry->native)
     return {.prepared = nullptr, .reason = Reason::plan_native, .has_second = has_second};

@@ -89,7 +89,7 @@ private:
   };
   void forget();
   [[nodiscard]] KeptDecision decide(const Shape& shape, const Force& force);
-  [[nodiscard]] std::optional<planner::Entry> row(const Shape& shape) const;
+  [[nodiscard]] std::shared_ptr<const planner::Entry> row(const Shape& shape) const;
   [[nodiscard]] KeptDecision force_algorithm(const Shape& shape, const Force::Directive& forced,
                                              std::string_view origin);
   [[nodiscard]] PredictedTimes predict(const Shape& shape) const;

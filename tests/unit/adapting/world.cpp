@@ -165,7 +165,7 @@ private:
   }
   /// Simulates a call from when each rank is there, and moves their times.
   void execute(Candidate candidate) {
-    const std::optional<planner::Entry> entry =
+    const std::shared_ptr<const planner::Entry> entry =
         _table->find(shape().kind, shape().root, shape().size);
     const bool is_native = candidate == Candidate::native;
     if (is_native) ++_run.native_calls;

@@ -19,7 +19,7 @@ std::vector<std::string> algorithms_at(const Table& table, Kind kind, Rank root,
                                        std::initializer_list<Size> sizes) {
   std::vector<std::string> found;
   for (const Size size : sizes) {
-    const std::optional<Entry> entry = table.find(kind, root, size);
+    const std::shared_ptr<const Entry> entry = table.find(kind, root, size);
     found.push_back(!entry || entry->native ? "native" : entry->skeleton.algorithm);
   }
   return found;
@@ -39,7 +39,7 @@ TEST_CASE("a tree by hand takes the rows of its sizes, whatever the root") {
           algorithms_at(before, Kind::bcast, root, outside));
     CHECK(algorithms_at(table, Kind::bcast, root, inside) ==
           std::vector<std::string>{"tree", "tree", "tree"});
-    const std::optional<Entry> entry = table.find(Kind::bcast, root, 10'000);
+    const std::shared_ptr<const Entry> entry = table.find(Kind::bcast, root, 10'000);
     CHECK(entry->skeleton.root == root);
     CHECK(entry->skeleton.parents.front()[static_cast<std::size_t>(root)] == collective::no_rank);
     CHECK(entry->times.size() == 2);
@@ -113,6 +113,40 @@ TEST_CASE("a tree for the first rank of a host leaves the rows of the others the
   }
 }
 
+TEST_CASE("a tree is re-rooted for every rank of a host, and the rows above its sizes stay") {
+  const Network net = two_sites(2);
+  std::vector<Kind> kinds(collective::kinds.begin(), collective::kinds.end());
+  const network::Placement placement = {0, 0, 1, 1};
+  const Table before = make_table(net, placement, kinds, openmpi(), 1'000'000);
+  for (const Kind kind : {Kind::bcast, Kind::scatter}) {
+    Table table = before;
+    put_tree(table, net, kind, tree, 10'000, 100'000, openmpi());
+    CHECK(std::ranges::is_sorted(table.entries, {}, [](const Entry& entry) {
+      return std::tuple(entry.kind, entry.root, entry.min_size);
+    }));
+    for (Rank root = 0; root < 4; ++root) {
+      const auto own = table.find(kind, root, 20'000);
+      const Problem rooted = algorithms::make_problem(
+          {.kind = kind, .ranks = 4, .root = root, .size = 20'000}, net, placement, "openmpi");
+      CHECK(own->skeleton.parents ==
+            algorithms::make_skeleton(algorithms::find("tree"), rooted, tree).parents);
+      CHECK(table.find(kind, root, 100'000)->skeleton ==
+            before.find(kind, root, 100'000)->skeleton);
+    }
+  }
+}
+
+TEST_CASE("a tree for the first rank of a host without rows isn't the others'") {
+  const Network net = two_sites(2);
+  Table table{{1, 1, 3, 3}, {}};
+  put_tree(table, net, Kind::bcast, tree, 100, 200, openmpi(), 0);
+  CHECK(algorithms_at(table, Kind::bcast, 0, {99, 100, 200}) ==
+        std::vector<std::string>{"native", "tree", "native"});
+  for (const Rank root : {1, 2, 3})
+    CHECK(algorithms_at(table, Kind::bcast, root, {99, 100, 200}) ==
+          std::vector<std::string>{"native", "native", "native"});
+}
+
 TEST_CASE("a tree that doesn't fit is refused") {
   const Network net = two_sites(2);
   Table table{one_each(4), {}}, small{{0, 1, 2}, {}};
@@ -130,7 +164,7 @@ TEST_CASE("a tree of very many segments is predicted as far as it can be simulat
   Parameters fine = tree;
   fine.segment_size = 1;
   put_tree(table, net, Kind::bcast, fine, 10'000, Size{1} << 40, openmpi());
-  const std::optional<Entry> entry = table.find(Kind::bcast, 0, 10'000);
+  const std::shared_ptr<const Entry> entry = table.find(Kind::bcast, 0, 10'000);
   REQUIRE(entry->times.size() == 2);
   CHECK(entry->times.back().size > 1'000'000);
   CHECK(entry->times.back().size < Size{1} << 27);

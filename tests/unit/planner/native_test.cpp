@@ -311,8 +311,8 @@ TEST_CASE("a table's rows know native's time, and begin where native and plan cr
   const Time fast = 0.5 * simulated(20000), slow = 4 * simulated(600000);
   net.native_times = {{"openmpi", "bcast", 20000, fast}, {"openmpi", "bcast", 600000, slow}};
   const Table table = make_table(net, one_each(4), std::array{Kind::bcast}, options, 1 << 20);
-  const std::optional<Entry> small = table.find(Kind::bcast, 0, 20000);
-  const std::optional<Entry> large = table.find(Kind::bcast, 0, 600000);
+  const std::shared_ptr<const Entry> small = table.find(Kind::bcast, 0, 20000);
+  const std::shared_ptr<const Entry> large = table.find(Kind::bcast, 0, 600000);
   REQUIRE(small);
   REQUIRE(large);
   CHECK(small->native);

@@ -17,7 +17,7 @@ PredictedTimes at(Size size, std::int64_t plan_ns, std::int64_t native_ns = 0) {
 
 /// What a table predicts, in proportion to what its own rows are simulated to take.
 double error(const Network& net, const Table& table, Kind kind, Rank root, Size size) {
-  const std::optional<Entry> entry = table.find(kind, root, size);
+  const std::shared_ptr<const Entry> entry = table.find(kind, root, size);
   REQUIRE(entry);
   REQUIRE(!entry->native);
   const Problem wanted = problem(net, kind, size, entry->root);

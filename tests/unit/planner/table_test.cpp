@@ -78,7 +78,7 @@ TEST_CASE("a table has a plan for every kind, root and size") {
        {Size{1}, Size{2}, Size{1000}, Size{1000000}, Size{10000000}, Size{1} << 40})
     for (const Kind kind : two_kinds)
       for (Rank root = 0; root < 6; ++root) {
-        const std::optional<Entry> entry = table.find(kind, root, size);
+        const std::shared_ptr<const Entry> entry = table.find(kind, root, size);
         REQUIRE(entry);
         CHECK(entry->kind == kind);
         CHECK(entry->root == (kind == Kind::bcast ? root : 0));
@@ -102,7 +102,7 @@ TEST_CASE("where sizes aren't known blocks go directly, and nowhere slower than 
   for (const Kind kind : {Kind::gather, Kind::scatter, Kind::alltoall}) {
     const Table table = make_table(slow, one_each(6), std::array{kind}, openmpi(), 100000);
     for (Rank root = 0; root < (kind == Kind::alltoall ? 1 : 6); ++root) {
-      const std::optional<Entry> entry = table.find(kind, root, unknown_size);
+      const std::shared_ptr<const Entry> entry = table.find(kind, root, unknown_size);
       REQUIRE(entry);
       CHECK(entry->min_size == unknown_size);
       CHECK(entry->skeleton.root == root);
@@ -141,7 +141,7 @@ TEST_CASE("a class is planned for its geometric mean") {
   const Table table = make_table(net, one_each(6), std::array{Kind::allreduce}, openmpi());
   const Size mean = static_cast<Size>(std::llround(std::exp2(20.5)));
   const Plan at_mean = plan(problem(net, Kind::allreduce, mean), openmpi());
-  const std::optional<Entry> entry = table.find(Kind::allreduce, 0, mean);
+  const std::shared_ptr<const Entry> entry = table.find(Kind::allreduce, 0, mean);
   REQUIRE(entry);
   // The table may have another algorithm that takes equally long.
   PlanOptions same = openmpi();
@@ -187,7 +187,7 @@ TEST_CASE("roots whose hosts are alike share choices; one with a slow port makes
     for (const Size size : {Size{1000}, Size{100000}, Size{3000000}}) {
       if (!sample.takes_next()) continue;
       const Problem bcast = problem(net, Kind::bcast, size, root);
-      const std::optional<Entry> entry = table.find(Kind::bcast, root, size);
+      const std::shared_ptr<const Entry> entry = table.find(Kind::bcast, root, size);
       REQUIRE(entry);
       CAPTURE(root);
       CAPTURE(size);
@@ -208,7 +208,8 @@ TEST_CASE("a table is of all collectives that algorithms are known for") {
     options.effort = effort;
     const Table table = make_table(net, one_each(4), planned, options, 100000);
     for (const Kind kind : planned) {
-      const std::optional<Entry> entry = table.find(kind, 0, kind == Kind::barrier ? 1 : 5000);
+      const std::shared_ptr<const Entry> entry =
+          table.find(kind, 0, kind == Kind::barrier ? 1 : 5000);
       CAPTURE(collective::to_text(kind));
       REQUIRE(entry);
       CHECK(!entry->native);
@@ -256,8 +257,8 @@ TEST_CASE("many ranks share the choice of their site") {
   const Network net = with_slow_native(two_sites(33)); // 66 hosts
   const Table table = make_table(net, one_each(66), std::array{Kind::bcast}, openmpi(), 1000);
   for (Rank root = 0; root < 66; ++root) {
-    const std::optional<Entry> own = table.find(Kind::bcast, root, 500);
-    const std::optional<Entry> first = table.find(Kind::bcast, root < 33 ? 0 : 33, 500);
+    const std::shared_ptr<const Entry> own = table.find(Kind::bcast, root, 500);
+    const std::shared_ptr<const Entry> first = table.find(Kind::bcast, root < 33 ? 0 : 33, 500);
     REQUIRE(own);
     CHECK(own->skeleton.algorithm == first->skeleton.algorithm);
     CHECK(own->skeleton.segment_size == first->skeleton.segment_size);
@@ -281,8 +282,8 @@ TEST_CASE("the ranks of a host share their rows, exchanged") {
         for (const Size size : {Size{100}, Size{1} << 18}) {
           const auto first =
               static_cast<Rank>(network::first_on_host(placement, static_cast<std::size_t>(root)));
-          const std::optional<Entry> own = table.find(kind, root, size),
-                                     other = table.find(kind, first, size);
+          const std::shared_ptr<const Entry> own = table.find(kind, root, size),
+                                             other = table.find(kind, first, size);
           REQUIRE((own && other));
           CAPTURE(root);
           CHECK(own->root == root);
@@ -311,7 +312,7 @@ TEST_CASE("with many ranks per host a table has rows for all roots") {
     placement.insert(placement.end(), 80, host);
   const Table table = quick_table(net, placement, openmpi());
   for (Rank root = 0; root < 320; ++root) {
-    const std::optional<Entry> row = table.find(Kind::bcast, root, 100'000);
+    const std::shared_ptr<const Entry> row = table.find(Kind::bcast, root, 100'000);
     REQUIRE(row);
     REQUIRE(!row->native);
     CHECK(row->skeleton.root == root);

@@ -159,6 +159,26 @@ TEST_CASE("a cause changes its pairs and its capacity, and nothing else") {
   network::validate(later);
 }
 
+TEST_CASE("a plan that replaces a root's leaves the rows that its host's other ranks share") {
+  const auto row = [](units::Size begin, std::int64_t ns) {
+    return planner::Entry{.kind = Kind::bcast,
+                          .root = 0,
+                          .min_size = begin,
+                          .native = true,
+                          .skeleton = {},
+                          .times = {{.size = begin, .plan_ns = ns}}};
+  };
+  const planner::Table before{{0, 0, 1}, {row(1, 10), row(1000, 20)}};
+  planner::Table table = before;
+  const runtime::RaceKey key = runtime::key_of(Kind::bcast, 0, 5000);
+  runtime::put_plan(table, key, row(0, 30));
+  CHECK(table.find(Kind::bcast, 0, 5000)->times.front().plan_ns == 30);
+  CHECK(table.find(Kind::bcast, 1, 5000)->times.front().plan_ns == 20);
+  CHECK(table.find(Kind::bcast, 0, 1000)->times == before.find(Kind::bcast, 0, 1000)->times);
+  CHECK(table.find(Kind::bcast, 0, 1 << 20)->times == before.find(Kind::bcast, 0, 1 << 20)->times);
+  CHECK(table.find(Kind::bcast, 2, 5000) == nullptr);
+}
+
 TEST_CASE("a plan replaces those of one class of sizes, in any table") {
   const auto cases = test::share_of<std::uint64_t>(200, 20);
   for (std::uint64_t seed = 0; seed < cases; ++seed) {
@@ -188,8 +208,8 @@ TEST_CASE("a plan replaces those of one class of sizes, in any table") {
     for (units::Size size = 0; size < 9000; ++size) {
       const bool inside = size >= key.class_begin() && size < end;
       for (const Kind kind : {Kind::bcast, Kind::allreduce}) {
-        const std::optional<planner::Entry> now = table.find(kind, 0, size);
-        const std::optional<planner::Entry> before = old.find(kind, 0, size);
+        const std::shared_ptr<const planner::Entry> now = table.find(kind, 0, size);
+        const std::shared_ptr<const planner::Entry> before = old.find(kind, 0, size);
         if (inside && kind == Kind::bcast) {
           is_right &= now && now->times == entry.times;
         } else {

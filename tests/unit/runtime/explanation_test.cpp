@@ -68,7 +68,7 @@ private:
         .ranks = static_cast<collective::Rank>(_seen.placement.size()),
         .root = 0,
         .size = _seen.shape.size};
-    const std::optional<planner::Entry> entry =
+    const std::shared_ptr<const planner::Entry> entry =
         _seen.table.find(collective.kind, 0, _seen.shape.size);
     auto problem = algorithms::make_problem(collective, net, _seen.placement, "");
     _seen.since.assign(_seen.hosts.size() * _seen.hosts.size() * PairTimes::classes, {});

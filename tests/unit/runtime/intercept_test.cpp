@@ -169,7 +169,7 @@ TEST_CASE("each row of a table has a program of its own, also one that ranks of 
         for (const units::Size size : {2, 5000, 7}) {
           const Shape shape{.kind = kind, .root = root, .size = size};
           const auto prepared = chooser.choose(shape, {}, 0).prepared;
-          const planner::Entry row = table->find(kind, root, size).value();
+          const planner::Entry row = *table->find(kind, root, size);
           REQUIRE(prepared != nullptr);
           const auto expected = [&](const algorithms::Skeleton& skeleton) {
             return moved(Program(algorithms::emit(kind, skeleton, rank), rank,
