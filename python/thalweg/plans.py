@@ -204,7 +204,9 @@ def save(path: str | PathLike[str], plans: Sequence[Plan]) -> None:
 
     Each is used for all sizes of its collective, and for its root if it has one. Where that is the
     first rank of its host, the host's other ranks share the plan with the two exchanged, unless it
-    is a schedule that was given. Everything else is native. Raises UserError if the plans don't belong together, or the file can't be written.
+    is a schedule that was given. Everything else is native.
+
+    Raises UserError if the plans don't belong together, or the file can't be written.
     """
     if not plans:
         raise UserError(f"plan {path}: there is no plan to write; give it one at least")
