@@ -78,6 +78,7 @@ def half(name: str, whole: str) -> Source:
     )
 
 
+LAMMPS = [lab(each, "lammps 10", *CLOUDS[0]) for each in ("gain", "rounds")]
 CLOUDMAP: Claims = {
     "Figure 2": [
         given("3"),
@@ -147,7 +148,8 @@ CLOUDMAP: Claims = {
         given("2"),
         note("placement-lab", "how exact gains are: # to #"),
         *extremes([lab("gain", kernel, *cloud) for kernel in PLANNED for cloud in CLOUDS]),
-        lab("gain", "lammps 10", *CLOUDS[0]),
+        *extremes([lab("rounds", kernel, *cloud) for kernel in PLANNED for cloud in CLOUDS]),
+        *LAMMPS,
         *(
             each
             for placement in ("scotch", "thalweg")
@@ -247,6 +249,7 @@ CLOUDMAP: Claims = {
         note("placement", "Scotch * % and Thalweg # (much less"),
         *(half(name, whole) for whole in ("Scotch", "Thalweg") for name in HALVES),
     ],
+    "Figure 14": LAMMPS,
     "Figure 15": [
         given("64", "8"),
         kinds("placement", "pattern", "table=Cost by pattern"),

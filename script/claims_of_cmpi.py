@@ -239,6 +239,9 @@ CMPI: Claims = {
         ),
         note("trees", "# hosts of a cloud, * ranks,"),
         note("trees", "hosts of a cloud, # ranks,"),
+        cell("trees", "CMPI", "bcast", "binomial", "random"),
+        cell("cmpi", "50 %", "bcast", "random", "100", "CMPI"),
+        given("100"),
     ],
     "Figure 10": [
         *(day("CMPI", "scatter", each) for each in ("block", "random")),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from claims_of_cmpi import PLACEMENTS
+from claims_of_measured import TUNED
 from page_numbers import Claims, Source, column, formula
 
 
@@ -30,6 +31,7 @@ def throughput(algorithm: str) -> Source:
 
 IDEAS: Claims = {
     "section 4.3, algorithm 3:": higher(in_groups("binomial"), in_groups("as printed")),
+    "section 4: reconfiguration": TUNED,
     "sections 2.2 to 2.5:": higher(
         [throughput("site-blind, near first")], [throughput("site-blind")]
     ),

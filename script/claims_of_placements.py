@@ -195,6 +195,8 @@ BY_SMPI = [
 ]
 GAINS_ON_LAB = note("placement-lab", "# of # cells gain # or more, promised or not")
 UNDECIDED_GAINS = note("placement-lab", "cells gain *x or more, promised or not; # aren't decided")
+SLOWER_PLACED = lab("gain", *MISSED)
+UNDECIDED_LOSSES = note("placement-lab", "Not decided in # of")
 ON_LAB = [
     given("2"),
     GAINS_ON_LAB,
@@ -208,7 +210,7 @@ ON_LAB = [
     given("3 %"),
     note("placement-lab", "differs from block; in # of them plans make up for it"),
     *extremes([lab("placement alone", *each) for each in HIDDEN]),
-    lab("gain", *MISSED),
-    note("placement-lab", "Not decided in # of"),
+    SLOWER_PLACED,
+    UNDECIDED_LOSSES,
 ]
 """What docs/measured.md says of placements, by the page that it is from."""
