@@ -118,7 +118,7 @@ def drifted(name: str) -> list[Moment]:
     """Returns the networks of two days; plans know MPICH's usual message costs."""
     start = scenario.find(name).network
     moments = []
-    for hour, net in drift.band.networks(start, days.seed, every):
+    for hour, net in drift.band.networks(start, days.clouds[0], every):
         found = scenario.parse(imposed(name, net))
         own = found.network
         own.message_costs = {library: families.costs[library]}
@@ -160,7 +160,7 @@ def with_timeline(moments: Sequence[Moment]) -> Scenario:
 
 
 def root(ranks: int) -> int:
-    return random.Random(days.seed).randrange(ranks)
+    return random.Random(days.clouds[0]).randrange(ranks)
 
 
 def collective(kind: Kind, ranks: int) -> Collective:
