@@ -209,8 +209,9 @@ def notes(groups: Sequence[Sequence[Point]], parts: Sequence[Part]) -> Iterator[
         "with its levels by hosts. [cmpi-smpi.md](cmpi-smpi.md) has the same model."
     )
     yield (
-        "CMPI is `hierarchical` and `distance-tree` with k = 4 and T_span = 1, as printed, with "
-        "binomial trees in the groups; it leaves CG's allreduces to MPICH2, which has its levels "
+        "CMPI is `hierarchical` and `distance-tree` with k = 4 and T_span = 1, as printed, but for "
+        "binomial trees in all groups, where MPICH2 has others for long messages in groups of "
+        "eight or more; it leaves CG's allreduces to MPICH2, which has its levels "
         "by hosts there, too."
     )
     yield (
