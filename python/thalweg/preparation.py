@@ -174,11 +174,16 @@ def for_ranks(settings: Sequence[str]) -> dict[str, str]:
 
 
 def choose_launcher(request: Request, program: Sequence[str] = ()) -> Launcher:
-    """Returns the launcher that the user named, or the program's, or the machine's.
+    """Returns the launcher that the user named, or the program's, or the machine's, which sets the
+    user's variables for its ranks.
 
     Raises UserError if there is none, or if it isn't of the library that the user named, or this
     isn't the program's.
     """
+    return replace(_launcher_of(request, program), variables=request.variables)
+
+
+def _launcher_of(request: Request, program: Sequence[str]) -> Launcher:
     linked = launcher.flavour_of(program) if request.mpi and program else None
     if linked not in (request.mpi, None):
         raise UserError(
@@ -300,7 +305,7 @@ def _as_filled(launcher: Launcher, request: Request, listed: Sequence[Host]) -> 
 
 
 def _prepare(request: Request, program: Sequence[str]) -> Preparation:
-    chosen = replace(choose_launcher(request, program), variables=request.variables)
+    chosen = choose_launcher(request, program)
     listed = choose_hosts(request)
     if request.started_by_user:
         listed = _as_filled(chosen, request, listed)

@@ -9,11 +9,15 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from thalweg import network as networks
-from thalweg import paths, planner, planning, preparation, races, run_summary, weather, weather_file
+from thalweg import (
+    paths, planner, planning, preparation, probe, races, run_summary, weather, weather_file,
+    weather_watch,
+)  # fmt: skip
 from thalweg.caution import Caution, Start
 from thalweg.cli import main
 from thalweg.commands import run
@@ -471,6 +475,26 @@ def test_ranks_get_the_variables_of_the_user(
     assert main([*words, "./app"]) == 7
     told = launcher.with_name("arguments").read_text().splitlines()
     assert [told[at + 1] for at, word in enumerate(told) if word == "-x"] == ["A=1=2", "OWN=b c"]
+
+
+@pytest.mark.parametrize(
+    ("command", "measures"),
+    [
+        (["probe", "-H", "a,b"], (probe, "run")),
+        (["weather", "-H", "a,b", "--watch", "1min", "--times", "1"], (weather_watch, "watch")),
+    ],
+)
+def test_ranks_that_measure_get_the_variables_of_the_user(
+    launcher: Path, monkeypatch: pytest.MonkeyPatch, command: list[str],
+    measures: tuple[ModuleType, str], capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    def stop(_hosts: object, _file: object, chosen: Launcher, **_: object) -> None:
+        raise UserError(f"has {dict(chosen.variables)}")
+
+    monkeypatch.setattr(*measures, stop)
+    monkeypatch.chdir(launcher.parent)
+    assert main([*command, "--launcher", str(launcher), "-x", "A=1=2"]) == 2
+    assert "has {'A': '1=2'}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from thalweg.errors import UserError
 from thalweg.files import check_output, is_file
 from thalweg.hosts import file_of
 from thalweg.network_text import Grouping
-from thalweg.options import Hostfile, Hosts, Json, Launcher, Mpi, refuse
-from thalweg.preparation import Request, choose_launcher, choose_several
+from thalweg.options import Hostfile, Hosts, Json, Launcher, Mpi, Variables, refuse
+from thalweg.preparation import Request, choose_launcher, choose_several, for_ranks
 from thalweg.printable import short
 
 app = typer.Typer(add_completion=False)
@@ -40,6 +40,7 @@ def command(
     ] = None,
     launcher: Launcher = None,
     mpi: Mpi = None,
+    variables: Variables = None,
     base: Annotated[
         Path | None, typer.Option(help="Only add the MPI library to this network file.")
     ] = None,
@@ -61,7 +62,7 @@ def command(
     if plan is not None:
         refuse(
             {"-H": hosts, "--hostfile": hostfile, "--launcher": launcher, "--mpi": mpi}
-            | {"--base": base, "--resume": resume},
+            | {"-x": variables, "--base": base, "--resume": resume},
             "doesn't go with --plan, which measures nothing: leave out one",
         )
         return outline(plan, budget=budget, json=json)
@@ -74,7 +75,10 @@ def command(
     check_output(output, str(output), inputs=[hostfile, file_of(hosts or "")])
     if output.exists() and not is_file(output):
         raise UserError(f"{output}: is no file; the network is read again, so name a file")
-    request = Request(hosts=hosts, hostfile=hostfile, launcher=launcher, mpi=mpi)
+    request = Request(
+        hosts=hosts, hostfile=hostfile, launcher=launcher, mpi=mpi,
+        variables=for_ranks(variables or ()),
+    )  # fmt: skip
     listed = choose_several(request)
     if not listed:
         raise UserError(

@@ -23,8 +23,8 @@ from thalweg import (
 from thalweg.errors import UserError
 from thalweg.files import check_output, is_file, is_folder
 from thalweg.network import Network
-from thalweg.options import Hostfile, Hosts, Json, Launcher, Mpi, refuse
-from thalweg.preparation import Request, choose_launcher, choose_several
+from thalweg.options import Hostfile, Hosts, Json, Launcher, Mpi, Variables, refuse
+from thalweg.preparation import Request, choose_launcher, choose_several, for_ranks
 from thalweg.signals import ended_by_signals
 
 app = typer.Typer(add_completion=False)
@@ -63,6 +63,7 @@ def command(
     ] = None,
     launcher: Launcher = None,
     mpi: Mpi = None,
+    variables: Variables = None,
     json: Json = False,
 ) -> int:
     """Show what was measured and observed between hosts over time, and what to expect.
@@ -74,13 +75,17 @@ def command(
     """
     if what and (hosts or hostfile):
         raise UserError(f"{what} and hosts are given; leave out one")
-    request = Request(hosts=hosts, hostfile=hostfile, launcher=launcher, mpi=mpi)
+    request = Request(
+        hosts=hosts, hostfile=hostfile, launcher=launcher, mpi=mpi,
+        variables=for_ranks(variables or ()),
+    )  # fmt: skip
     if watch:
         refuse({"--picture": output, "--json": json}, "doesn't go with --watch, which only samples")
         _watch(what, request, watch, share or SHARE, times)
         return 0
     refuse(
-        {"--share": share, "--times": times, "--launcher": launcher, "--mpi": mpi},
+        {"--share": share, "--times": times, "--launcher": launcher, "--mpi": mpi}
+        | {"-x": variables},
         "is for samples; add --watch 10min, or leave it out",
     )
     _show(what, request, output, json=json)
