@@ -15,7 +15,15 @@ import pytest
 
 from thalweg import network as networks
 from thalweg import (
-    paths, planner, planning, preparation, probe, races, run_summary, weather, weather_file,
+    paths,
+    planner,
+    planning,
+    preparation,
+    probe,
+    races,
+    run_summary,
+    weather,
+    weather_file,
     weather_watch,
 )  # fmt: skip
 from thalweg.caution import Caution, Start
