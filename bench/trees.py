@@ -27,7 +27,7 @@ subject = Subject(
     "trees",
     "Trees",
     (*sources.planned, *sources.of_cmpi, "bench/random_trees.py", "bench/trees.py"),
-    ("carlo", "generator", "segmented", "placement", "clusters", "size"),
+    ("carlo", "generator", "segmented", "placement", "cloud", "clusters", "size"),
     made="Simulated",
 )
 trees, segmented_trees = 1_000_000, 2_000

@@ -98,7 +98,7 @@ def test_gains_are_those_of_the_same_network() -> None:
 def test_the_page_says_whether_cmpi_is_close_to_the_best() -> None:
     samples = [carlo(), carlo(collective="gather", cmpi=0.2), carlo(segmented=True, ours=0.2)]
     parts = [Part({"carlo": each.collective}, {}, [asdict(each)], "", "") for each in samples]
-    table, figure, _ = trees.contents(parts)
+    table, _, figure, _ = trees.contents(parts)
     assert isinstance(table, Table)
     assert isinstance(figure, Figure)
     assert [row[-1] for row in table.rows] == ["yes", "yes", "no"]
@@ -127,9 +127,29 @@ def test_curves_of_a_panel_have_the_same_bins() -> None:
 
 def test_trees_of_other_placements_are_in_the_table_alone() -> None:
     samples = [carlo(), carlo(placement="block", cmpi=0.7)]
-    table, figure = random_trees.contents(samples)
+    table, clouds, figure = random_trees.contents(samples)
+    assert isinstance(clouds, Table)
+    assert len(clouds.rows) == 1
     assert isinstance(table, Table)
     assert isinstance(figure, Figure)
     assert [row[1] for row in table.rows] == ["random", "block"]
     assert "bcast, in blocks: " in table.notes[-1]
     assert figure.svg == random_trees.figure(samples[:1]).svg
+
+
+def test_other_clouds_are_in_their_table_alone() -> None:
+    samples = [
+        carlo(cloud=2, count=10, cmpi=0.6), carlo(), carlo(segmented=True, cmpi=0.04),
+        carlo(collective="reduce", cloud=3), carlo(generator="recursive"),
+    ]  # fmt: skip
+    table, clouds, figure = random_trees.contents(samples)
+    assert isinstance(table, Table)
+    assert isinstance(clouds, Table)
+    assert isinstance(figure, Figure)
+    assert len(table.rows) == 3
+    assert [row[:3] for row in clouds.rows] == [
+        ["bcast", "1", "100"], ["bcast", "2", "10"], ["reduce", "3", "100"]
+    ]  # fmt: skip
+    assert clouds.rows[1][-1] == "2.00x"
+    assert figure.svg == random_trees.figure([samples[1], samples[2], samples[4]]).svg
+    assert random_trees.contents([samples[0]]) == []
