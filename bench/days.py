@@ -199,12 +199,17 @@ def on_clouds(by_cloud: Mapping[int, Days]) -> Table:
         ],
     )
     for key in by_cloud[min(by_cloud)]:
-        hours = [days[key] for days in by_cloud.values() if key in days]
-        gained_anew = [statistics.mean(gains(each, "cmpi_anew", "cmpi")) for each in hours]
+        found = [days.get(key, []) for days in by_cloud.values()]
+        gained_anew = [
+            statistics.mean(gains(hours, "cmpi_anew", "cmpi")) for hours in found if hours
+        ]
         table.add(
             *key,
             f"{100 * of_paper[key[0]]:.1f} %",
-            *(percent(statistics.mean(gains(each, "cmpi", "mpich"))) for each in hours),
+            *(
+                percent(statistics.mean(gains(hours, "cmpi", "mpich"))) if hours else "-"
+                for hours in found
+            ),
             f"{percent(min(gained_anew))} to {percent(max(gained_anew))}",
         )
     return table
