@@ -94,6 +94,10 @@ def gains(found: Sequence[Times]) -> Table:
             "Up to 256 ranks on as many hosts as in `cmpi.md`, above on at most 128, which have "
             "more ranks each, since SimGrid reads a link for each pair of hosts. From 256 ranks on "
             "each row is one network, from 512 ranks on one of 128 hosts.",
+            "In SMPI all messages from one host to another share the rate of a single flow, also "
+            "those of different ranks, which have flows of their own otherwise and in our own "
+            "simulator. With ranks in turn and a power of two of hosts, from 512 ranks on, the "
+            "ranks of a host send to those of another at the same time, where the two differ most.",
             "Up to 256 ranks there are Thalweg's plans, too; with more ranks planning takes long.",
             "Block fills host after host; at random, ranks lie unevenly and in no order.",
         ],

@@ -316,9 +316,10 @@ CMPI: Claims = {
         *(
             of(by_smpi(f"{placement}, {by}"))
             for by in ("SMPI", "own simulator")
-            for placement in ("CMPI, block", "CMPI, random")
+            for placement in PLACEMENTS
             for of in (least, most)
         ),
+        given("512"),
         given("1", "512", "128"),
     ],
 }
