@@ -65,8 +65,7 @@ def simulated_times(parts: Sequence[Part]) -> Table:
             f"ranks, where {smpi_model.payload_in_words(smpi_model.payload)}.",
             "All messages from one host to another share the rate of a single flow, also those of "
             "different ranks, which have flows of their own otherwise and in the model that plans "
-            "are made by: where hosts have several ranks (above 64), plans that send from many "
-            "of them at once take longer here than predicted.",
+            "are made by: where hosts have several ranks, above 64.",
             f"Messages up to MPICH's eager limit, {eager_limit} bytes, don't wait for their "
             "receives.",
             "IS is a program of others: the NAS Parallel Benchmarks' in C, as Debian's source of "
