@@ -65,7 +65,9 @@ def simulated_times(parts: Sequence[Part]) -> Table:
             f"ranks, where {smpi_model.payload_in_words(smpi_model.payload)}.",
             "All messages from one host to another share the rate of a single flow, also those of "
             "different ranks, which have flows of their own otherwise and in the model that plans "
-            "are made by: where hosts have several ranks, above 64.",
+            "are made by; and a message within a host costs its ends as much as one between hosts, "
+            "where plans take it to cost them nothing. Both count where hosts have several ranks, "
+            "above 64.",
             f"Messages up to MPICH's eager limit, {eager_limit} bytes, don't wait for their "
             "receives.",
             "IS is a program of others: the NAS Parallel Benchmarks' in C, as Debian's source of "
