@@ -231,7 +231,7 @@ MEASURED: Claims = {
         *(of(*gains_of_programs(256, 1024)) for of in (least, most)),
         given("4,096"),
         *(of(*gains_of_programs(4096)) for of in (least, most)),
-        given("1,024"),
+        given("4,096", "1,024"),
         MODEL_WITHIN,
         given("10 %"),
     ],

@@ -178,7 +178,9 @@ private:
 std::pair<Kind, Rank> key_of(const Entry& entry) { return {entry.kind, entry.root}; }
 
 std::span<const Entry> listed_rows(const Table& table, Kind kind, Rank root) {
-  return std::ranges::equal_range(table.entries, std::pair(kind, root), {}, key_of);
+  const std::pair key(kind, root);
+  return {std::ranges::lower_bound(table.entries, key, {}, key_of),
+          std::ranges::upper_bound(table.entries, key, {}, key_of)};
 }
 
 /// Returns a root's rows, or those of the first rank on its host.
