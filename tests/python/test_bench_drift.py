@@ -1,7 +1,7 @@
 """Clouds that drift over two days, and what is said of trees and placements on them."""
 
 import random
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,15 +11,13 @@ from bench import (
     cloudmap_cases,
     cloudmap_drawings,
     cloudmap_page,
-    days,
     drift,
     networks,
 )
 from bench.cloudmap_cases import Case
-from bench.days import Hour
 from bench.drift import Drift
 from bench.page import Part
-from bench.report import Figure, Table
+from bench.report import Figure
 from thalweg import mapping
 from thalweg.collective import Kind
 from thalweg.mapping import Call
@@ -49,21 +47,6 @@ def test_pairs_keep_their_levels_for_a_time_and_then_change() -> None:
     same = first.latency == second.latency
     assert 0.4 < same.mean() < 0.95
     assert np.array_equal(same, same.T), "the directions of a pair change together"
-
-
-HOUR = Hour(0.0, mpich=2.0, cmpi=1.0, cmpi_anew=0.99, ours=0.5, ours_anew=0.5)
-
-
-def test_the_page_of_days_says_whether_gains_stay() -> None:
-    hours = [HOUR, replace(HOUR, hour=2.0, cmpi=2.5)]
-    part = Part({"collective": "bcast", "placement": "block"}, {}, list(map(asdict, hours)), "", "")
-    table, times, _ = days.contents([part])
-    assert isinstance(table, Table)
-    assert table.rows[0][3:6] == ["12 %", "-25 %", "50 %"]
-    assert "faster in 1 of 2 calls" in table.notes[-1]
-    assert "vary by more than 10 %" in table.notes[-1]
-    assert isinstance(times, Table)
-    assert times.rows[0][:4] == ["bcast", "block", "2.00 s", "1.75 s"]
 
 
 def test_two_days_of_a_small_cloud(monkeypatch: pytest.MonkeyPatch) -> None:
