@@ -122,6 +122,15 @@ def beaten(collective: str, placed: str = "at random") -> Source:
     return note("trees", said)
 
 
+def on_others(name: str, *collectives: str) -> list[Source]:
+    """A column of the clouds besides the first, on which there are fewer trees."""
+    return [
+        column("trees", name, "table=On other clouds", collective, f"cloud={cloud}")
+        for collective in collectives
+        for cloud in (2, 3, 4, 5)
+    ]
+
+
 def from_best(collective: str, side: str, placed: str = "at random") -> Source:
     """How far CMPI's time is from that of the best permuted binomial tree."""
     return note(
@@ -247,6 +256,14 @@ CMPI: Claims = {
         cell("trees", "CMPI", "bcast", "binomial", "random"),
         cell("cmpi", "50 %", "bcast", "random", "100", "CMPI"),
         given("100"),
+        given("4"),
+        all_of(*on_others("permuted trees", *PIPELINED, "gather", "scatter")),
+        all_of(*on_others("faster than it", *PIPELINED)),
+        *(
+            of(*on_others("faster than it", each))
+            for each in ("scatter", "gather")
+            for of in (least, most)
+        ),
     ],
     "Figure 10": [
         *(day("CMPI", "scatter", each) for each in ("block", "random")),
