@@ -9,7 +9,6 @@
 #include <limits>
 #include <set>
 #include <stdexcept>
-#include <tuple>
 
 namespace thalweg::planner {
 namespace {
@@ -28,9 +27,10 @@ std::set<Rank> roots(const Table& table, Kind kind) {
   if (!collective::is_rooted(kind)) return {0};
   const auto ranks = static_cast<Rank>(table.placement.size());
   const bool is_empty = std::ranges::find(table.entries, kind, &Entry::kind) == table.entries.end();
+  constexpr Size any_size = std::numeric_limits<Size>::max();
   std::set<Rank> found;
   for (Rank root = 0; root < ranks && ranks <= every_root_listed; ++root)
-    if (is_empty || !table.rows(kind, root).empty()) found.insert(root);
+    if (is_empty || table.find(kind, root, any_size) != nullptr) found.insert(root);
   for (const Entry& entry : table.entries)
     if (entry.kind == kind) found.insert(entry.root);
   if (found.empty()) found.insert(0);
@@ -103,9 +103,8 @@ void put_tree(Table& table, const network::Network& network, Kind kind, const Pa
     const Problem problem =
         algorithms::make_problem({.kind = kind, .ranks = ranks, .root = each, .size = low}, network,
                                  table.placement, options.library);
-    table.entries.push_back(make_entry(problem, tree, high, options));
-    table.entries.push_back(std::move(after));
-    table.sort();
+    table.insert(make_entry(problem, tree, high, options));
+    table.insert(std::move(after));
   }
 }
 

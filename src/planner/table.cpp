@@ -175,6 +175,10 @@ private:
   std::map<Kind, std::vector<RootPlans>> _plans; ///< by kind, then root
 };
 
+std::tuple<Kind, Rank, Size> place_of(const Entry& entry) {
+  return {entry.kind, entry.root, entry.min_size};
+}
+
 std::pair<Kind, Rank> key_of(const Entry& entry) { return {entry.kind, entry.root}; }
 
 std::span<const Entry> listed_rows(const Table& table, Kind kind, Rank root) {
@@ -191,6 +195,12 @@ std::span<const Entry> rows_for(const Table& table, Kind kind, Rank root) {
     return own;
   return listed_rows(table, kind,
                      static_cast<Rank>(network::first_on_host(table.placement, index(root))));
+}
+
+/// Returns the row for a size, or the end: none.
+std::span<const Entry>::iterator row_for(std::span<const Entry> rows, Size size) {
+  const auto after = std::ranges::upper_bound(rows, size, {}, &Entry::min_size);
+  return after == rows.begin() ? rows.end() : std::prev(after);
 }
 
 /// Returns a row for a root on its host.
@@ -232,11 +242,10 @@ std::vector<Entry> Table::rows(Kind kind, Rank root) const {
 std::shared_ptr<const Entry> Table::find(Kind kind, Rank root, Size size) const {
   if (!collective::is_rooted(kind)) root = 0;
   const std::span<const Entry> rows = rows_for(*this, kind, root);
-  const auto after = std::ranges::upper_bound(rows, size, {}, &Entry::min_size);
-  if (after == rows.begin()) return nullptr;
-  const Entry& row = *std::prev(after);
-  if (row.root == root) return {std::shared_ptr<void>(), &row};
-  return std::make_shared<const Entry>(as_of(row, root));
+  const auto row = row_for(rows, size);
+  if (row == rows.end()) return nullptr;
+  if (row->root == root) return {std::shared_ptr<void>(), &*row};
+  return std::make_shared<const Entry>(as_of(*row, root));
 }
 
 void Table::own_rows(Kind kind, Rank root) {
@@ -258,11 +267,12 @@ void Table::own_rows_of_host(Kind kind, Rank root) {
     if (placement[rank] == placement[index(root)]) own_rows(kind, static_cast<Rank>(rank));
 }
 
-void Table::sort() {
-  std::ranges::sort(entries, {}, [](const Entry& entry) {
-    return std::tuple(entry.kind, entry.root, entry.min_size);
-  });
+void Table::insert(Entry row) {
+  const auto at = std::ranges::lower_bound(entries, place_of(row), {}, place_of);
+  entries.insert(at, std::move(row));
 }
+
+void Table::sort() { std::ranges::sort(entries, {}, place_of); }
 
 PredictedTimes Table::predict(Kind kind, Rank root, Size size) const {
   if (!collective::is_rooted(kind)) root = 0;
@@ -270,26 +280,24 @@ PredictedTimes Table::predict(Kind kind, Rank root, Size size) const {
   const auto is_native = [&](const Entry& entry) {
     return entry.native || (entry.root != root && is_listed(entry.skeleton));
   };
-  const auto after = std::ranges::upper_bound(beside, size, {}, &Entry::min_size);
-  if (after == beside.begin()) return {size};
-  const auto row = std::prev(after);
-  if (row->times.empty()) return {size};
+  const auto row = row_for(beside, size);
+  if (row == beside.end() || row->times.empty()) return {size};
   std::vector<PredictedTimes> known = row->times;
   const Size first = known.front().size, last = known.back().size;
   const auto smaller = [&](const PredictedTimes& each) { return each.size < first; };
   const auto larger = [&](const PredictedTimes& each) { return each.size > last; };
   const auto times_of = [&](const Entry& other) {
     std::vector<PredictedTimes> times = other.times;
-    if (is_native(other) !=
-        is_native(*row)) // A plan and native meet where the plan is clearly faster.
+    // A plan and native meet where the plan is clearly faster.
+    if (is_native(other) != is_native(*row))
       for (PredictedTimes& each : times)
         each.plan_ns = 0;
     return times;
   };
   if (row != beside.begin() && std::prev(row)->min_size != unknown_size)
     std::ranges::copy_if(times_of(*std::prev(row)), std::inserter(known, known.begin()), smaller);
-  if (after != beside.end() && row->min_size != unknown_size)
-    std::ranges::copy_if(times_of(*after), std::back_inserter(known), larger);
+  if (std::next(row) != beside.end() && row->min_size != unknown_size)
+    std::ranges::copy_if(times_of(*std::next(row)), std::back_inserter(known), larger);
   PredictedTimes found = interpolate(known, size);
   for (const auto quantity : PredictedTimes::times())
     if (std::ranges::all_of(row->times, [&](const auto& each) { return each.*quantity == 0; }))

@@ -59,6 +59,8 @@ struct Table {
   void own_rows(collective::Kind kind, collective::Rank root);
   /// Does so for all ranks of a root's host, so that none follows it.
   void own_rows_of_host(collective::Kind kind, collective::Rank root);
+  /// Puts a row in its place. O(entries).
+  void insert(Entry row);
   /// Puts rows in their order.
   void sort();
   /// Returns what a call of that size is predicted to take: by interpolate() from the sizes that

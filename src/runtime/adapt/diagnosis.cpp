@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
 #include <utility>
 
 namespace thalweg::runtime {
@@ -213,13 +212,13 @@ void put_plan(planner::Table& table, const RaceKey& key, const planner::Entry& w
     return row.kind == key.kind && row.root == key.root && row.min_size >= begin &&
            row.min_size < end;
   });
-  table.entries.push_back(wanted);
-  table.entries.back().min_size = begin;
+  planner::Entry first = wanted;
+  first.min_size = begin;
+  table.insert(std::move(first));
   if (last.min_size < end) {
     last.min_size = end;
-    table.entries.push_back(std::move(last));
+    table.insert(std::move(last));
   }
-  table.sort();
 }
 
 void put_plans(planner::Table& table, const planner::Table& changes) {
