@@ -1,6 +1,7 @@
 #include "mapping/groups.hpp"
 
 #include "algorithms/algorithm.hpp"
+#include "mapping/scotch.hpp"
 #include "mapping/starts.hpp"
 #include "units/index.hpp"
 #include "units/mix.hpp"
@@ -52,11 +53,9 @@ Placement identity(std::size_t hosts) {
 }
 
 /// Lets place(groups, host_of_group, classes) put the groups of each class of hosts anew, while the
-/// others hold theirs; `groups` is the problem whose ranks are the groups. Returns the start unless
-/// the result costs less.
+/// others hold theirs; `groups` is the problem whose ranks are the groups.
 template <class Place>
-Placement with_groups(const Problem& problem, const HostCosts& costs, const Placement& start,
-                      Place place) {
+Placement with_groups_anew(const Problem& problem, const Placement& start, Place place) {
   const std::size_t hosts = problem.slots.size();
   if (hosts > index(algorithms::most_ranks)) return start;
   Placement host_of_group = identity(hosts);
@@ -73,7 +72,14 @@ Placement with_groups(const Problem& problem, const HostCosts& costs, const Plac
       groups.pinned[index(group)] = no_host;
     host_of_group = place(groups, host_of_group, classes.size());
   }
-  Placement result = sent(start, host_of_group);
+  return sent(start, host_of_group);
+}
+
+/// Does the same. Returns the start unless the result costs less.
+template <class Place>
+Placement with_groups(const Problem& problem, const HostCosts& costs, const Placement& start,
+                      Place place) {
+  Placement result = with_groups_anew(problem, start, place);
   if (result == start) return start;
   const auto total = [&](const Placement& placement) {
     return State(problem, costs, placement).total();
@@ -229,6 +235,13 @@ Placement bisect_groups(const Problem& problem, const HostCosts& costs, const Pl
                      [&](const Problem& groups, const Placement& /*from*/, std::size_t) {
                        return bisect(groups, costs, groups.slots);
                      });
+}
+
+Placement scotch_groups(const Problem& problem, const HostCosts& costs, const Placement& start) {
+  return with_groups_anew(problem, start,
+                          [&](const Problem& groups, const Placement& from, std::size_t) {
+                            return scotch(groups, costs, groups.slots).value_or(from);
+                          });
 }
 
 Placement swap_groups(const Problem& problem, const HostCosts& costs, const Placement& start,

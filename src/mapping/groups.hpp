@@ -15,7 +15,11 @@ Placement exchange_groups(const Problem& problem, const HostCosts& costs, const 
 /// Does the same by recursive bisection of hosts and groups (starts.hpp) instead of exchanges.
 Placement bisect_groups(const Problem& problem, const HostCosts& costs, const Placement& start);
 
-/// Does the same by exchanging two hosts at a time, as long as that lowers the whole cost, calls of
+/// Lets Scotch decide it, whatever the result costs. The groups stay where scotch() returns
+/// nothing, as where they exchange no messages.
+Placement scotch_groups(const Problem& problem, const HostCosts& costs, const Placement& start);
+
+/// Decides it by exchanging two hosts at a time, as long as that lowers the whole cost, calls of
 /// collectives included, which the others don't look at.
 /// @param moves ranks that evaluated exchanges move, and hosts that their calls then look at;
 /// these ranks' peers count as in refine()

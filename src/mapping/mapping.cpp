@@ -54,21 +54,38 @@ std::vector<Placement> simple(const Problem& problem, std::uint64_t seed) {
   return {block(problem), interleave(problem), random(problem, seed)};
 }
 
+Network even_network_of(const Problem& problem) {
+  Network even = network::even_network(problem.network.size(), Time(1e-5), units::Rate(1e9));
+  for (network::Host& host : even.hosts)
+    host.egress = host.ingress = units::Rate::infinity();
+  return even;
+}
+
+/// A problem as if all hosts were equally far from each other.
+struct EvenHosts {
+  explicit EvenHosts(const Problem& uneven)
+      : network(even_network_of(uneven)), problem{network, uneven.communication, uneven.slots} {
+    problem.metric = uneven.metric;
+    problem.pinned = uneven.pinned;
+  }
+  EvenHosts(const EvenHosts&) = delete; // the problem refers to the network
+  EvenHosts& operator=(const EvenHosts&) = delete;
+  ~EvenHosts() = default;
+
+  Network network;
+  Problem problem;
+};
+
 /// Minimises traffic between hosts as if all were equally far from each other. That divides the
 /// hosts into equal halves, where distances may ask for others that the ranks' groups don't fit.
 /// The groups are dealt out to the hosts at random.
 /// @param slots by host, for just all ranks
 Placement intra_only(const Problem& problem, const std::vector<std::int32_t>& slots,
                      const RefineOptions& search) {
-  Network even = network::even_network(problem.network.size(), Time(1e-5), units::Rate(1e9));
-  for (network::Host& host : even.hosts)
-    host.egress = host.ingress = units::Rate::infinity();
-  Problem blind{even, problem.communication, problem.slots};
-  blind.metric = problem.metric;
-  blind.pinned = problem.pinned;
-  const HostCosts costs(blind);
+  const EvenHosts even(problem);
+  const HostCosts costs(even.problem);
   const Placement found =
-      refine(blind, costs, bisect(blind, costs, slots), part(search, shares.intra));
+      refine(even.problem, costs, bisect(even.problem, costs, slots), part(search, shares.intra));
   return shuffle_groups(problem, found, search.seed);
 }
 
@@ -208,7 +225,7 @@ std::vector<Placement> searched(const Problem& problem, const MapOptions& option
   return all;
 }
 
-/// Places by one of CloudMap's halves, just as a search begins with it.
+/// Places by Thalweg's form of one of CloudMap's halves, just as a search begins with it.
 Placement half(const Problem& problem, const MapOptions& options) {
   const HostCosts costs(problem);
   const RefineOptions search = search_options(problem, options);
@@ -216,16 +233,26 @@ Placement half(const Problem& problem, const MapOptions& options) {
   return intra_only(problem, choices_of_hosts(problem, costs, 1).front(), search);
 }
 
-Placement by_scotch(const Problem& problem) {
+/// Places by Scotch alone, or by one of CloudMap's halves.
+Placement by_scotch(const Problem& problem, const MapOptions& options) {
   const HostCosts costs(problem);
-  auto found = scotch(problem, costs, choices_of_hosts(problem, costs, 1).front());
+  const auto found = [&]() -> std::optional<Placement> {
+    if (options.method == Method::cloudmap_inter && has_scotch())
+      return scotch_groups(problem, costs, random(problem, options.seed));
+    const std::vector<std::int32_t> slots = choices_of_hosts(problem, costs, 1).front();
+    if (options.method == Method::scotch) return scotch(problem, costs, slots);
+    const EvenHosts even(problem);
+    const auto groups = scotch(even.problem, HostCosts(even.problem), slots);
+    if (!groups) return std::nullopt;
+    return shuffle_groups(problem, *groups, options.seed);
+  }();
   if (!found)
     throw std::invalid_argument(has_scotch()
                                     ? "Scotch can't map this: the ranks exchange no messages, or "
                                       "its library refuses"
                                     : "this build has no Scotch: install libscotch-dev and build "
                                       "again, or use another method");
-  return std::move(*found);
+  return *found;
 }
 
 /// Places by any method.
@@ -244,7 +271,9 @@ std::vector<Placement> placed(const Problem& problem, const MapOptions& options,
   case Method::inter_only:
     return {half(problem, options)};
   case Method::scotch:
-    return {by_scotch(problem)};
+  case Method::cloudmap_intra:
+  case Method::cloudmap_inter:
+    return {by_scotch(problem, options)};
   }
   return {};
 }

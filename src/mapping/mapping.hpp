@@ -21,10 +21,16 @@ enum class Method : std::uint8_t {
   inter_only, ///< groups of successive ranks; which host has which group, and the order in which
               ///< hosts of different slots are filled, are optimised
   scotch,     ///< Scotch alone, made to fit
+  cloudmap_intra, ///< CloudMap's intra-instance mapping alone: Scotch divides the ranks into groups
+                  ///< as if all hosts were equally far from each other; which host has which
+                  ///< group is drawn
+  cloudmap_inter, ///< CloudMap's inter-instance mapping alone: groups are drawn, Scotch puts them
+                  ///< on hosts
 };
 constexpr auto names_of(Method /*method*/) {
-  return std::to_array<std::string_view>(
-      {"thalweg", "block", "interleave", "random", "intra-only", "inter-only", "scotch"});
+  return std::to_array<std::string_view>({"thalweg", "block", "interleave", "random", "intra-only",
+                                          "inter-only", "scotch", "cloudmap-intra",
+                                          "cloudmap-inter"});
 }
 
 struct MapOptions {
@@ -43,13 +49,16 @@ struct MapOptions {
 /// seconds for 16,384.
 std::int64_t usual_moves(const Problem& problem);
 
-/// Places the ranks. `thalweg` never costs more than any other method, all of which are among its
-/// starts or, where ranks are placed on sites first, compared with the result; with more than 512
-/// ranks or 1.5 times `hosts_at_once` only block, interleave and random. Deterministic; with and
-/// without Scotch results differ. Hosts without slots don't count. Memory O(hosts × (ranks +
-/// hosts)); in that case only for hosts and ranks of one site or part, or for all ranks and these.
-/// @throws std::invalid_argument if the problem isn't valid, or the method is `scotch` and this
-/// build has none
+/// Places the ranks. `thalweg` never costs more than any other method but CloudMap's halves, which
+/// draw what they don't optimise: all others are among its starts or, where ranks are placed on
+/// sites first, compared with the result; with more than 512 ranks or 1.5 times `hosts_at_once`
+/// only block, interleave and random. Deterministic; with and without Scotch results differ. Hosts
+/// without slots don't count. Memory O(hosts × (ranks + hosts)); in that case only for hosts and
+/// ranks of one site or part, or for all ranks and these. Source of `cloudmap_intra` and
+/// `cloudmap_inter`: Carreño et al.: Automatic Communication Optimization of Parallel Applications
+/// in Public Clouds, section VI-C.
+/// @throws std::invalid_argument if the problem isn't valid, or if the method needs Scotch and this
+/// build has none or Scotch refuses
 Placement place(const Problem& problem, const MapOptions& options = {});
 
 /// Returns the different placements of least cost that a search ends with, the best first, at most

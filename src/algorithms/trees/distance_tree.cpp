@@ -6,6 +6,7 @@
 /// the Cloud, section 4.3, algorithm 4; docs/decisions/0019-trees-of-the-papers.md says how it is
 /// read. A flat group becomes one subtree, so that its root has a single child: a weakness of the
 /// algorithm, not of the reading.
+#include "algorithms/segments.hpp"
 #include "algorithms/trees/rank_hierarchy.hpp"
 #include "algorithms/trees/tree.hpp"
 #include "units/index.hpp"
@@ -149,11 +150,17 @@ public:
     return ranks <= most_quick_hierarchy;
   }
 
+  [[nodiscard]] std::vector<Parameters> candidates(const Problem& /*problem*/) const override {
+    return {{}, {.window = schedule::usual_window}};
+  }
+
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
     const RankHierarchy hierarchy(problem, hierarchy_options(problem, parameters));
     Construction made(hierarchy, problem.collective.ranks, natural_root(problem));
-    return tree(problem, parameters, std::move(made.order), std::move(made.parents));
+    Skeleton skeleton = tree(problem, parameters, std::move(made.order), std::move(made.parents));
+    skeleton.window = one_at_a_time(parameters); // as in MPICH2's gather and scatter
+    return skeleton;
   }
 };
 

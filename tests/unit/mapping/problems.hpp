@@ -1,5 +1,6 @@
 #pragma once
 
+#include "mapping/mapping.hpp"
 #include "mapping/problem.hpp"
 #include "units/index.hpp"
 #include "units/mix.hpp"
@@ -22,6 +23,11 @@ public:
 private:
   std::uint64_t _state;
 };
+
+inline bool needs_scotch(Method method) {
+  return method == Method::scotch || method == Method::cloudmap_intra ||
+         method == Method::cloudmap_inter;
+}
 
 /// Uneven and directed, in up to three sites, some hosts' ports and the sites' trunks limited.
 inline Network uneven_network(int hosts, Draw& draw) {
