@@ -101,7 +101,7 @@ def one_over_simple(page: str, form: str = "") -> list[Source]:
 
 MATSUDA: Claims = {
     "Figure 6": [
-        given("2", "20", "8", "8"),
+        given("2", "20", "10", "8", "8"),
         over_fewer("wan")[0],
         given("4"),
         over_fewer("wan", 1)[0],
@@ -114,11 +114,6 @@ MATSUDA: Claims = {
         *one_over_simple("wan"),
         given("16", "8"),
         *over_simple("wan", "2MB"),
-        given("32"),
-        *(
-            note("wan", f"By the paper's own Table 1 they would be {each}")
-            for each in ("# and *x", "*x and #")
-        ),
         given("8"),
         cell("wan", "best n", "wan-2x16"),
         given("8", "10", "16", "8"),
@@ -136,6 +131,7 @@ MATSUDA: Claims = {
         given("32"),
         *over_nearest("wan-simulated", "wan-2x16"),
         cell("wan-simulated", "best n", "wan-2x16"),
+        given("10"),
     ],
     "Figure 7": [
         given("16", "8", "8"),
