@@ -16,7 +16,7 @@ import polars as pl
 
 from bench import traced
 from bench.builds import Build
-from bench.page import Page
+from bench.page import Page, Part
 from bench.session import Session
 from thalweg import paths, trees
 from thalweg.analysis import compare, imbalance, stages, timemaps
@@ -109,6 +109,10 @@ class Wanted:
         return {"part": "run", **asdict(self)}
 
 
+BASE = "leaders below the root"
+LEVELS = {BASE: "#1764ab", "two levels in a host": "#e6550d"}
+"""The trees of Figure 3b, with the colours of their lines."""
+
 WANTED = [
     *(Wanted(cluster, "gsum", "leaders below the root") for cluster in CLUSTERS),
     *(Wanted(cluster, "sor", "leaders below the root") for cluster in CLUSTERS),
@@ -143,7 +147,8 @@ def measure(
     """Runs a program; returns facts, and a sample for each rank."""
     cluster = CLUSTERS[wanted.cluster]
     run, said = execute(session, build, wanted, force(session, cluster, wanted.configuration))
-    return summarise(run, said)
+    # As the paper draws them: SOR with its imbalance, Gsum without.
+    return summarise(run, said, arrival_wait=wanted.program == "sor")
 
 
 def execute(
@@ -162,8 +167,13 @@ def execute(
     return run, json.loads(output.read_text())
 
 
-def summarise(run: Run, said: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Returns what the page tells of a run: facts, and a sample for each rank. Times in seconds."""
+def summarise(
+    run: Run, said: dict[str, Any], *, arrival_wait: bool
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Returns what the page tells of a run: facts, and a sample for each rank. Times in seconds.
+
+    `arrival_wait`: whether the timemaps' curves have it.
+    """
     shapes = timemaps.tree_shapes(run)
     chosen = shapes.row(0, named=True)
     calls = stages.shape_of_calls(run).filter(pl.col("shape") == chosen["shape"])
@@ -194,29 +204,33 @@ def summarise(run: Run, said: dict[str, Any]) -> tuple[dict[str, Any], list[dict
             name: _seconds(means[f"{name}_deviation"].median()) for name in stages.STAGES
         },
         "crossing_two_way": _seconds(crossing["two_way"].mean()),
-        "slope": _slope(of_nodes, run),
+        "departures": _departures(of_nodes, run),
         "last_path": list(last.path),
         "last_counts": list(last.counts),
         "last_calls": last.calls,
     }
-    return facts, list(_by_rank(run, chosen["shape"], own, path, crossing))
+    curves = timemaps.curves(run, chosen["shape"], arrival_wait=arrival_wait)
+    return facts, list(_by_rank(run, curves, own, path, crossing))
 
 
 def _seconds(nanoseconds: Any) -> float:
     return float(nanoseconds or 0) * 1e-9
 
 
-def _slope(of_nodes: pl.DataFrame, run: Run) -> float:
-    """Returns seconds by which a node's departures follow each other, of the node with most."""
-    found = stages.serialisation(of_nodes, run).drop_nulls("slope")
-    if found.is_empty():
-        return 0.0
-    most = found.sort("order", descending=True).row(0, named=True)
-    return _seconds(most["slope"])
+def _departures(of_nodes: pl.DataFrame, run: Run) -> list[float]:
+    """Returns how late the contributors to a host's subtree depart, by their order, in seconds: the
+    mean over the hosts below the root's."""
+    below = stages.subtrees(run, of_nodes).filter(pl.col("parent").is_not_null())
+    found = stages.departures(below, run).group_by("order").agg(pl.col("delay").mean())
+    return [_seconds(delay) for delay in found.sort("order")["delay"]]
 
 
 def _by_rank(
-    run: Run, shape: int, own: pl.DataFrame, path: pl.DataFrame, crossing: pl.DataFrame
+    run: Run,
+    curves: Sequence[timemaps.Curve],
+    own: pl.DataFrame,
+    path: pl.DataFrame,
+    crossing: pl.DataFrame,
 ) -> Iterator[dict[str, Any]]:
     late = with_lateness(run).join(own.select("call").unique(), on="call", how="semi")
     lateness = dict(late.group_by("rank").agg(pl.col("computed").median()).iter_rows())
@@ -226,7 +240,7 @@ def _by_rank(
         int(row["rank"]): row
         for row in path.group_by("rank").agg(pl.col(stages.STAGES).sum()).iter_rows(named=True)
     }
-    for curve in timemaps.curves(run, shape):
+    for curve in curves:
         yield {
             "rank": curve.rank,
             "host": run.hosts[curve.rank],
@@ -264,3 +278,24 @@ def unchanged_parts(a: Run, b: Run) -> list[dict[str, Any]]:
          "b": _seconds(part.difference.b_ns)}
         for match in found for part in match.parts if not part.reconfigured
     ]  # fmt: skip
+
+
+# Runs that are there ----------------------------------------------------------------------
+
+
+def find(
+    parts: Sequence[Part], cluster: str, program: str, configuration: str = BASE, values: int = 0
+) -> Part | None:
+    labels = Wanted(cluster, program, configuration, values).labels()
+    return next((part for part in parts if part.labels == labels), None)
+
+
+def departures(parts: Sequence[Part], configuration: str) -> list[float]:
+    """Returns how late the contributors to a host's subtree depart on 8W, in order."""
+    part = find(parts, "8W", "gsum", configuration)
+    return list(part.facts["departures"]) if part else []
+
+
+def bytes_of(part: Part) -> int:
+    """Returns the size of a run's messages."""
+    return 8 * int(part.labels["values"] or part.facts["program"].get("values") or 1)

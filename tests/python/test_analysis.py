@@ -242,6 +242,34 @@ def test_a_slope_says_how_long_a_node_takes_for_each_child() -> None:
     assert rows["slope"].to_list() == pytest.approx([7, 7, 7])
 
 
+def test_a_host_s_subtree_has_stages_as_if_it_were_one_node() -> None:
+    made = Recording(4)
+    call = made.call(Kind.allreduce, {0: (0, 120), 1: (3, 125), 2: (5, 140), 3: (10, 155)})
+    made.message(call, 3, 2, (11, 12), (6, 20), how=1)
+    made.message(call, 1, 0, (4, 5), (1, 9), how=1)
+    made.message(call, 2, 0, (30, 31), (1, 60), how=1)
+    made.message(call, 0, 1, (70, 71), (6, 110), step=1)
+    made.message(call, 0, 2, (72, 73), (32, 100), step=1)
+    made.message(call, 2, 3, (105, 106), (13, 150), step=1)
+    run = made.run(hosts=["a", "a", "b", "b"])
+    of_hosts = stages.subtrees(run, nodes_of(run))
+    below = of_hosts.filter(pl.col("node") == 2)
+    assert below["contributor"].to_list() == [2, 3]
+    assert below["arrival_wait"].to_list() == [10 - 5, 0]
+    assert below["down"].unique().to_list() == [30 - 10]
+    assert below["up"].unique().to_list() == [140 - 100]
+    assert below["departure_wait"].to_list() == [0, 155 - 140]
+    # The root's host has its own ranks and the other host's leader, and sends to no parent.
+    assert of_hosts.filter(pl.col("node") == 0)["contributor"].to_list() == [0, 1, 2]
+    late = stages.departures(below, run)
+    assert late["delay"].to_list() == [40, 55] and late["slope"].to_list() == [15, 15]
+    # Ranks 2 and 3 send to another host each: theirs has no subtree.
+    apart = made.run(hosts=["a", "a", "b", "c"])
+    assert set(stages.subtrees(apart, nodes_of(apart))["node"]) == {0, 2, 3}
+    crossed = made.run(hosts=["a", "b", "b", "a"])
+    assert stages.subtrees(crossed, nodes_of(crossed))["node"].is_empty()
+
+
 # Critical paths --------------------------------------------------------------------------------
 
 

@@ -118,29 +118,63 @@ def nodes(run: Run, tree: pl.DataFrame) -> pl.DataFrame:
     own = tree.select(*_SEGMENT, "parent", "t2", "t3", node="child")
     whole = pl.concat([programs, children]).join(own, on=[*_SEGMENT, "node"], how="left")
     node = [*_SEGMENT, "node"]
-    whole = whole.with_columns(
-        pl.col("t1").max().over(node).alias("last"), pl.col("t4").min().over(node).alias("first"),
-        # The root has the result when it has combined everything.
-        pl.max_horizontal("combined", "t1").max().over(node).alias("complete"),
-    ).with_columns(
+    # The root has the result when it has combined everything.
+    complete = pl.max_horizontal("combined", "t1").max().over(node)
+    whole = whole.with_columns(complete.alias("complete")).with_columns(
         pl.when(pl.col("parent").is_null()).then("complete").otherwise("t2").alias("t2"),
         pl.when(pl.col("parent").is_null() & pl.col("t4").is_not_null())
         .then("complete").otherwise("t3").alias("t3"),
     )  # fmt: skip
-    whole = whole.with_columns(
-        pl.col("t1").rank("ordinal").over(node).alias("arrival_order"),
-        pl.col("t4").rank("ordinal").over(node).alias("departure_order"),
-        (pl.col("last") - pl.col("t1")).alias("arrival_wait"),
-        (pl.col("t2") - pl.col("last")).alias("down"),
-        (pl.col("first") - pl.col("t3")).alias("up"),
-        (pl.col("t4") - pl.col("first")).alias("departure_wait"),
-    )
     at_parent = tree.select(*_SEGMENT, node="child", there=pl.col("t4") - pl.col("t1"))
     return (
-        whole.join(at_parent, on=node, how="left")
+        _with_stages(whole)
+        .join(at_parent, on=node, how="left")
         .with_columns((pl.col("t3") - pl.col("t2") - pl.col("there")).alias("two_way"))
-        .drop("there", "last", "first", "complete", "combined")
+        .drop("there", "complete", "combined")
         .sort(*node, "contributor")
+    )
+
+
+def _with_stages(whole: pl.DataFrame) -> pl.DataFrame:
+    """Adds orders and AT_NODE, from the times of all contributors to each node."""
+    node = [*_SEGMENT, "node"]
+    last, first = pl.col("t1").max().over(node), pl.col("t4").min().over(node)
+    return whole.with_columns(
+        pl.col("t1").rank("ordinal").over(node).alias("arrival_order"),
+        pl.col("t4").rank("ordinal").over(node).alias("departure_order"),
+        (last - pl.col("t1")).alias("arrival_wait"),
+        (pl.col("t2") - last).alias("down"),
+        (first - pl.col("t3")).alias("up"),
+        (pl.col("t4") - first).alias("departure_wait"),
+    )
+
+
+def subtrees(run: Run, of_nodes: pl.DataFrame) -> pl.DataFrame:
+    """Returns the stages of each host's subtree as if it were one node, in the form of nodes().
+
+    node: the host's rank whose parent is on another host, or the root. Its contributors are the
+    programs of the host's ranks and the children that they have on other hosts. Hosts with several
+    such ranks have no subtree, and no rows.
+    """
+    hosts = pl.DataFrame({"rank": range(run.ranks), "host": run.hosts})
+
+    def on_host(column: str) -> pl.DataFrame:
+        return hosts.select(pl.col("rank").cast(pl.Int64).alias(column),
+                            pl.col("host").alias(f"{column}_host"))  # fmt: skip
+
+    whole = of_nodes
+    for column in ("node", "contributor", "parent"):
+        whole = whole.join(on_host(column), on=column, how="left")
+    host = [*_SEGMENT, "node_host"]
+    is_top = pl.col("parent").is_null() | (pl.col("parent_host") != pl.col("node_host"))
+    tops = whole.filter(is_top).select(*host, "node", "parent", "t2", "t3", "two_way").unique()
+    tops = tops.filter(pl.len().over(host) == 1)
+    is_outside = pl.col("contributor_host") != pl.col("node_host")
+    contributors = whole.filter((pl.col("contributor") == pl.col("node")) | is_outside)
+    return (
+        _with_stages(contributors.select(*host, "contributor", "t1", "t4").join(tops, on=host))
+        .drop("node_host")
+        .sort(*_SEGMENT, "node", "contributor")
     )
 
 
@@ -226,19 +260,24 @@ def shape_of_calls(run: Run) -> pl.DataFrame:
 
 
 def serialisation(of_nodes: pl.DataFrame, run: Run) -> pl.DataFrame:
-    """Returns how late contributors depart by their order: the paper's Figure 3b.
+    """Returns departures() of the nodes' children, whose slope is the time that a node's sends take
+    one after the other."""
+    return departures(of_nodes.filter(pl.col("node") != pl.col("contributor")), run)
 
-    shape, node, order from 1, delay: mean nanoseconds from having the result to the departure of a
-    child; `slope`: nanoseconds by which each departure at that node is later than the one before,
-    which is the time that its sends take one after the other.
+
+def departures(contributors: pl.DataFrame, run: Run) -> pl.DataFrame:
+    """Returns how late contributors depart by their order: of subtrees(), the paper's Figure 3b.
+
+    `contributors`: rows of nodes() or subtrees(). Returns shape, node, order from 1, delay: mean
+    nanoseconds of up and departure_wait; `slope`: nanoseconds by which each departure at that node
+    is later than the one before.
     """
-    children = of_nodes.filter(
-        (pl.col("node") != pl.col("contributor")) & pl.col("t3").is_not_null()
-        & pl.col("t4").is_not_null()
-    ).join(shape_of_calls(run), on="call")  # fmt: skip
+    those = contributors.filter(pl.col("t3").is_not_null() & pl.col("t4").is_not_null()).join(
+        shape_of_calls(run), on="call"
+    )
     node = ["shape", "node"]
     delays = (
-        children.with_columns(
+        those.with_columns(
             pl.col("t4").rank("ordinal").over("call", "segment", "node").alias("order"),
             (pl.col("t4") - pl.col("t3")).alias("delay"),
         )
