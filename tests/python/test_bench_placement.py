@@ -88,23 +88,25 @@ def test_recorded_programs_have_a_table_of_their_own() -> None:
 
 
 def test_halves_of_the_mapping_are_judged_and_drawn() -> None:
-    costs = {"thalweg": 1.0, "scotch": 2.0, "block": 4.0, "random": 10.0, "intra-only": 3.0,
-             "inter-only": 6.0}  # fmt: skip
+    costs = {"thalweg": 1.0, "scotch": 2.0, "block": 4.0, "random": 10.0,
+             "cloudmap-intra": 3.0, "cloudmap-inter": 6.0, "intra-only": 2.0, "inter-only": 1.5,
+             }  # fmt: skip
     case = Case(64, 8, "random", "uneven-8-1", 1e-3, costs, costs, costs)
     parts = [Part({"ranks": 64, "hosts": 8}, {}, [asdict(case)], "", "")]
     notes = " ".join(note for each in tables(parts) for note in each.notes)
-    assert "grouping alone costs 0.30x of a random placement, placing groups alone 0.60x" in notes
-    assert "both by Scotch, as CloudMap, 0.20x and by Thalweg 0.10x" in notes
+    assert "at random, costs 0.30x of a random placement, random groups" in notes
+    assert "0.60x, both together by Scotch, as CloudMap, 0.20x and by Thalweg 0.10x" in notes
     assert "So the better half saves 70 %, Scotch 80 % and Thalweg 90 %" in notes
     assert "at most 50 % of Scotch's): holds as to the order, not as to how much." in notes
+    assert "keeps successive ranks together, cost 0.20x and 0.15x." in notes
     assert "it is never above these by construction" in notes
     assert "have 0.10x of a random placement's bytes between hosts and 0.10x of its" in notes
     drawn = [each.svg for each in contents(parts) if isinstance(each, report.Figure)]
     assert len(drawn) == 1 and "Figure 15: CommTime" in drawn[0]
     for half, verdict in ((1.5, "does not hold"), (7.0, "holds")):  # beside Scotch's
-        other = asdict(case) | {"costs": costs | {"inter-only": half, "intra-only": 8.0}}
+        other = asdict(case) | {"costs": costs | {"cloudmap-inter": half, "cloudmap-intra": 8.0}}
         (note,) = notes_on("Figure 13", other)
-        assert note.endswith(f": {verdict}.")
+        assert f": {verdict}. Thalweg's forms" in note
 
 
 def notes_on(figure: str, case: dict[str, Any]) -> list[str]:
