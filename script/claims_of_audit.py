@@ -131,7 +131,7 @@ AUDIT: Claims = {
     "`breakdown` wasn't": [
         *cells("breakdown", "saved", ["CG", "N-body"]),
         *cells("breakdown", "CMPI saved", ["CG", "N-body"]),
-        *cells("breakdown", "saved, with overheads", ["CG", "N-body"]),
+        *cells("breakdown", "saved, with a probe, too", ["CG", "N-body"]),
     ],
     "README: an allreduce": [
         cell("headline", "at 2d", "two-sites", "openmpi-4.1", "allreduce", says="differs by #"),

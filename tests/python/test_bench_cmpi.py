@@ -266,3 +266,39 @@ def test_the_page_of_a_few_points_is_whole() -> None:
 def test_a_page_without_a_sweep_has_no_figure_of_it() -> None:
     assert cmpi_page.virtual_clusters([]) == []
     assert cmpi_page.single_processes([]) == []
+
+
+@pytest.mark.parametrize("kind", [Kind.gather, Kind.scatter])
+def test_cmpi_s_tree_and_mpich_s_pass_one_message_at_a_time(kind: Kind) -> None:
+    setup = Setup("bytes", hosts=8, ranks=8, kinds=(kind,))
+    _, problem = next(cmpi.problems(setup, 1))
+    tree = Cmpi(problem, setup.shape()).tree
+    assert tree and tree.window == cmpi.selected(problem).window == 1
+    (wider,) = {each.window for each in find("distance-tree").candidates(problem)} - {0}
+    assert wider > 1, "which the planner weighs, too"
+
+
+def bcast_of(varied: str, cmpi: float) -> Times:
+    return Times("bytes", varied, "block", "bcast", 1, 1.0, 1.0, cmpi, 1.0, 1.0, None, "")
+
+
+def test_bcasts_are_held_against_the_paper_s_huge_gap() -> None:
+    def said(large: float) -> str:
+        rows = [
+            dataclasses.replace(bcast_of(varied, time), placement=placement)
+            for varied, time in (("100KB", 0.5), ("1MB", large))
+            for placement in cmpi.placements
+        ]
+        return cmpi_gains.gap_of_bcasts(rows)
+
+    assert "they take 50 % less and 60 % less in blocks, " in said(0.4)
+    assert said(0.4).endswith(": holds.")
+    assert "50 % less and 50 % more in blocks" in said(1.5)
+    assert said(1.5).endswith(": holds in part.")
+
+
+def test_all_collectives_together_are_held_against_the_abstract() -> None:
+    assert cmpi_gains.over_all([bcast_of("1MB", 0.7)]).endswith(
+        "here 30 % less to 30 % less, by placement: holds."
+    )
+    assert cmpi_gains.over_all([bcast_of("1MB", 0.9)]).endswith(": holds in part.")
