@@ -212,6 +212,8 @@ HLOT: Claims = {
         note("grid", "it counts as faster: holds from # of * clusters"),
         note("grid", "sends along the same tree from #"),
         *(of(column("grid", "HLOT is faster by")) for of in (least, most)),
+        note("grid", "That is read as MPICH-G2 taking # as long"),
+        note("grid", "Were # as long meant, it would be so"),
         note("grid", "Here it is at most # over all roots"),
         given("2"),
         note("grid", "the single root that suits HLOT best it is #"),
