@@ -42,7 +42,10 @@ METHODS = _core.methods
 """How ranks are placed: src/mapping/mapping.hpp says how each does."""
 COSTS = _core.costs
 """What of a message costs time: both, latency, bandwidth."""
-Method = Literal["thalweg", "block", "interleave", "random", "intra-only", "inter-only", "scotch"]
+Method = Literal[
+    "thalweg", "block", "interleave", "random", "intra-only", "inter-only", "scotch",
+    "cloudmap-intra", "cloudmap-inter",
+]  # fmt: skip
 Metric = Literal["both", "latency", "bandwidth"]
 MOST = 1 << 62
 """Most messages, and bytes, of a program."""

@@ -4,6 +4,7 @@ import json
 import math
 from collections import Counter
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from test_record import calls, member, messages, part, write
@@ -27,6 +28,20 @@ def couples(ranks: int = 8) -> Communication:
 
 def net(hosts: int = 4) -> Network:
     return network.even_network(hosts, 1e-4, 1e8)
+
+
+def test_options_offer_all_that_the_library_has() -> None:
+    assert get_args(mapping.Method) == tuple(mapping.METHODS)
+    assert get_args(mapping.Metric) == tuple(mapping.COSTS)
+
+
+@pytest.mark.skipif(not mapping.has_scotch(), reason="they are by Scotch")
+def test_cloudmap_s_halves_are_placements_to_compare_with() -> None:
+    """Grouping alone joins the couples; placing drawn groups alone doesn't."""
+    intra = mapping.place(net(), couples(), [2] * 4, method="cloudmap-intra", seed=1)
+    inter = mapping.place(net(), couples(), [2] * 4, method="cloudmap-inter", seed=1)
+    assert intra.traffic.inter_host == 0 < inter.traffic.inter_host
+    assert Counter(inter.placement) == Counter(intra.placement)
 
 
 def test_ranks_that_talk_share_a_host() -> None:
