@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.summary import ratio, relative_difference, slower_beyond_noise, summarise
+from bench.summary import ratio, relative_difference, slower_beyond_noise, speedup, summarise
 
 most_dilation_difference = 0.05
 most_regret = 0.10  # of a choice against the best candidate
@@ -39,7 +39,7 @@ class Bar:
         if self.times_bound is not None and (bound is None or time > self.times_bound * bound):
             missed.append("no bound" if bound is None else f"{time / bound:.2f}x bound")
         if self.times_faster is not None:
-            faster = summarise(native).median / time
+            faster = speedup(summarise(native).median, time)
             if faster < self.times_faster:
                 missed.append(f"{faster:.2f}x faster")
         if self.never_slower and slower_beyond_noise(ours, native):

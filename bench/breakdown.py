@@ -31,7 +31,7 @@ from bench.report import Content, Figure, Subject, Table, console, judged, perce
 from bench.samples import native, thalweg
 from bench.session import LaunchFailedError, Planned, Session, physical_limit
 from bench.settings import Settings
-from bench.summary import summarise
+from bench.summary import saved, summarise
 from thalweg import units
 from thalweg.lab.scenario import Scenario
 
@@ -136,17 +136,17 @@ def split(result: Result, variant: str) -> dict[str, float]:
     return dict(zip(colours, parts, strict=True))
 
 
-def saved(result: Result, variant: str) -> list[float]:
+def shares_saved(result: Result, variant: str) -> list[float]:
     """Returns the shares of the native time that a variant saves, for each of saved_columns."""
     return saved_shares(split(result, variant), sum(split(result, native).values()))
 
 
 def contents(parts: Sequence[Part]) -> list[Content]:
     ordered = sorted(parts, key=lambda p: (p.labels["program"], p.labels["bytes"]))
-    return [gains(ordered), *figures(ordered), table(ordered)]
+    return [savings(ordered), *figures(ordered), table(ordered)]
 
 
-def gains(parts: Sequence[Part]) -> Table:
+def savings(parts: Sequence[Part]) -> Table:
     """Tables the saved share of the native time, beside the paper's figures."""
     rows = Table(
         "Time saved",
@@ -170,21 +170,21 @@ def gains(parts: Sequence[Part]) -> Table:
         rows.add(
             titles[part.labels["program"]], units.size_to_text(part.labels["bytes"]),
             result.scenario, result.build, len(result.runs[native]),
-            seconds(sum(split(result, native).values())), *_gain(result, cmpi),
-            *_gain(result, thalweg), f"{100 * paper[part.labels['program']]:.1f} %",
+            seconds(sum(split(result, native).values())), *_time_and_saved(result, cmpi),
+            *_time_and_saved(result, thalweg), f"{100 * paper[part.labels['program']]:.1f} %",
         )  # fmt: skip
     rows.notes.append(runs_that_failed(sample for part in parts for sample in part.samples))
     rows.notes += map(verdict, parts)
     return rows
 
 
-def _gain(result: Result, variant: str) -> list[str]:
+def _time_and_saved(result: Result, variant: str) -> list[str]:
     """A variant's time, and what it saves."""
     if variant not in measured(result):
         return ["-"] * (1 + len(saved_columns))
     own = split(result, variant)
     time = own["computation"] + own["communication"]
-    return [seconds(time), *map(share_text, saved(result, variant))]
+    return [seconds(time), *map(share_text, shares_saved(result, variant))]
 
 
 def verdict(part: Part) -> str:
@@ -192,7 +192,7 @@ def verdict(part: Part) -> str:
     where CMPI isn't measured."""
     result, name = result_of(part), part.labels["program"]
     variant = cmpi if cmpi in measured(result) else thalweg
-    _, with_them, with_probe = saved(result, variant)
+    _, with_them, with_probe = shares_saved(result, variant)
     less = ", with less of a gain" if 0 < with_them < paper[name] else ""
     verdict = "not judged, since CMPI itself isn't measured"
     if variant == cmpi:
@@ -228,7 +228,7 @@ def table(parts: Sequence[Part]) -> Table:
             rows.add(
                 titles[name], units.size_to_text(part.labels["bytes"]), result.scenario,
                 result.build, title, f"{rounds:.0f}", *map(time_or_none, own.values()),
-                "-" if variant == native else share_text(1 - own["communication"] / whole),
+                "-" if variant == native else share_text(saved(whole, own["communication"])),
             )  # fmt: skip
     return rows
 

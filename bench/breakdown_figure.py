@@ -9,6 +9,7 @@ from bench import cmpi_collectives
 from bench.cmpi_collectives import Shape
 from bench.report import seconds
 from bench.samples import native, thalweg
+from bench.summary import saved
 from thalweg import algorithms
 from thalweg.collective import Kind
 
@@ -38,7 +39,7 @@ def saved_shares(own: Mapping[str, float], whole: float) -> list[float]:
     counted = itertools.accumulate(
         (own["computation"] + own["communication"], own[overheads], own[probing])
     )
-    return [1 - time / whole for time in counted]
+    return [saved(whole, time) for time in counted]
 
 
 def as_printed() -> str:

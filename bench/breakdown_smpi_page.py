@@ -23,6 +23,7 @@ from bench.page import Part
 from bench.plot import BarPanel, Stack, bar_chart
 from bench.report import Content, Figure, Table, judged, percent, seconds
 from bench.samples import native, thalweg
+from bench.summary import saved
 from thalweg import units
 
 cg, nbody = "cg", "nbody"
@@ -83,7 +84,7 @@ class Point:
 
     def communication_saved(self, variant: str) -> float:
         own, whole = (self.split(each)["communication"] for each in (variant, native))
-        return 1 - own / whole
+        return saved(whole, own)
 
     def overheads_share(self) -> float:
         """Returns the share of what the paper calls overheads in CMPI's time with them."""
@@ -157,7 +158,7 @@ def contents(parts: Sequence[Part]) -> list[Content]:
     shown = typical(parts)
     found = points(shown)
     groups = [list(each) for each in grouped(found)]
-    return [gains(groups, shown), by_network(parts), *map(drawn, groups), table(found)]
+    return [savings(groups, shown), by_network(parts), *map(drawn, groups), table(found)]
 
 
 def by_network(parts: Sequence[Part]) -> Table:
@@ -185,7 +186,7 @@ def grouped(found: Sequence[Point]) -> Iterator[list[Point]]:
         yield [each for each in found if (each.figure, each.ranks) == key]
 
 
-def gains(groups: Sequence[Sequence[Point]], parts: Sequence[Part]) -> Table:
+def savings(groups: Sequence[Sequence[Point]], parts: Sequence[Part]) -> Table:
     """Tables what is saved of MPICH2's time, beside the paper's numbers."""
     rows = Table(
         "Time saved",
@@ -197,14 +198,14 @@ def gains(groups: Sequence[Sequence[Point]], parts: Sequence[Part]) -> Table:
         for each in group:
             rows.add(
                 each.figure, each.ranks, each.at, each.rounds, seconds(each.seconds(native)),
-                *_gain(each, cmpi), *_gain(each, thalweg),
+                *_time_and_saved(each, cmpi), *_time_and_saved(each, thalweg),
                 share_text(paper[each.name]) if each is group[-1] else "-",
             )  # fmt: skip
     rows.notes += [verdict(group) for group in groups if cmpi in group[-1].samples]
     return rows
 
 
-def _gain(each: Point, variant: str) -> list[str]:
+def _time_and_saved(each: Point, variant: str) -> list[str]:
     if variant not in each.samples:
         return ["-"] * (1 + len(saved_columns))
     return [seconds(each.seconds(variant)), *map(share_text, each.saved(variant))]

@@ -18,18 +18,18 @@ def over_mpich(
     kind: str,
     sweep: str,
     values: Sequence[str],
-    gains: Mapping[tuple[str, str], Sequence[float | None]],
+    savings: Mapping[tuple[str, str], Sequence[float | None]],
 ) -> LinePanel:
-    """Draws MPICH2's time over that of others, from their gains by algorithm and placement: one
+    """Draws MPICH2's time over that of others, from their savings by algorithm and placement: one
     for each value of the sweep, or None."""
     lines = [
         Line(
             f"{algorithm}, {placement}",
-            [(at + 1, 1 / (1 - gain)) for at, gain in enumerate(each) if gain is not None],
+            [(at + 1, 1 / (1 - share)) for at, share in enumerate(each) if share is not None],
             colours[algorithm],
             dashes[placement],
         )
-        for (algorithm, placement), each in gains.items()
+        for (algorithm, placement), each in savings.items()
     ]
     x_ticks = [(at + 1, value) for at, value in enumerate(values)]
     return LinePanel(kind, sweep, "MPICH2's time over its", x_ticks, lines, logarithmic=False)

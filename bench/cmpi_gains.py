@@ -11,6 +11,7 @@ from bench import cmpi_figures
 from bench.cmpi_figures import dashes
 from bench.plot import line_chart
 from bench.report import Content, Figure, Table, judged, percent, seconds, times
+from bench.summary import saved
 
 over_ranks = (0.254, 0.312)
 """The least and the greatest improvement over MPICH2 from 32 to 2,048 ranks, in appendix B."""
@@ -48,20 +49,15 @@ class Times:
 Case = Callable[[Times], tuple[str, ...]]
 
 
-def gain(group: Sequence[object], name: str = "cmpi", over: str = "mpich") -> float | None:
-    """Geometric mean of how much shorter a time is than another; None if there is nothing."""
+def mean_saved(group: Sequence[object], name: str = "cmpi", over: str = "mpich") -> float | None:
+    """The share of another time that one saves, by their geometric means; None if there is none."""
     both = [(getattr(each, name), getattr(each, over)) for each in group]
     ratios = [time / rival for time, rival in both if time is not None and rival is not None]
-    return 1 - statistics.geometric_mean(ratios) if ratios else None
+    return saved(1, statistics.geometric_mean(ratios)) if ratios else None
 
 
 def shown(value: float | None) -> str:
     return "-" if value is None else percent(value)
-
-
-def changed(value: float) -> str:
-    """Returns a gain as a change of time."""
-    return f"{percent(abs(value))} {'less' if value >= 0 else 'more'}"
 
 
 def grouped(found: Iterable[Times], case: Case) -> dict[tuple[str, ...], list[Times]]:
@@ -72,9 +68,9 @@ def grouped(found: Iterable[Times], case: Case) -> dict[tuple[str, ...], list[Ti
 
 
 def placed(group: Sequence[Times], name: str = "cmpi", over: str = "mpich") -> list[str]:
-    """Gains by placement."""
+    """What is saved, by placement."""
     by = grouped(group, lambda each: (each.placement,))
-    return [shown(gain(by.get((placement,), []), name, over)) for placement in dashes]
+    return [shown(mean_saved(by.get((placement,), []), name, over)) for placement in dashes]
 
 
 def beside_paper(found: Sequence[Times]) -> Table:
@@ -110,7 +106,7 @@ def on_average(sizes: Sequence[Times]) -> str:
     rows = grouped(sizes, lambda each: (each.placement, each.collective))
     lost: dict[str, list[str]] = {}
     for (placement, kind), own in rows.items():
-        if (gain(own) or 0.0) <= 0:
+        if (mean_saved(own) or 0.0) <= 0:
             lost.setdefault(placement, []).append(kind)
     said = "; ".join(
         f"{' and '.join(kinds)} {named[placement]}" for placement, kinds in lost.items()
@@ -124,12 +120,12 @@ def on_average(sizes: Sequence[Times]) -> str:
 
 def over_all(sizes: Sequence[Times]) -> str:
     """One sentence: the average over all collectives, as in the paper's abstract."""
-    gains = [gain(own) for own in grouped(sizes, lambda each: (each.placement,)).values()]
-    found = [each for each in gains if each is not None]
+    savings = [mean_saved(own) for own in grouped(sizes, lambda each: (each.placement,)).values()]
+    found = [each for each in savings if each is not None]
     return (
         f"Abstract and conclusion: in the paper CMPI takes {100 * on_amazon:.1f} % less time over "
         f"all collectives on Amazon EC2 and {100 * in_simulations:.1f} % less in its simulations; "
-        f"here {changed(min(found))} to {changed(max(found))}, by placement: "
+        f"here {more_or_less(min(found))} to {more_or_less(max(found))}, by placement: "
         f"{judged(min(found) >= on_amazon, in_part=max(found) > 0)}."
     )
 
@@ -138,11 +134,12 @@ def gap_of_bcasts(sizes: Sequence[Times]) -> str:
     """One sentence: whether bcasts gain most where MPICH2 goes over to a ring."""
     bcasts = [each for each in sizes if each.collective == "bcast"]
     gains = {
-        placement: [gain(at_point(bcasts, varied, placement)) or 0.0 for varied in with_ring]
+        placement: [mean_saved(at_point(bcasts, varied, placement)) or 0.0 for varied in with_ring]
         for placement in dashes
     }
     said = ", ".join(
-        f"{' and '.join(map(changed, of))} {named[placement]}" for placement, of in gains.items()
+        f"{' and '.join(map(more_or_less, of))} {named[placement]}"
+        for placement, of in gains.items()
     )
     all_gain = min(min(of) for of in gains.values()) > 0
     return (
@@ -160,14 +157,14 @@ def gains_drawn(found: Sequence[Times], sweep: str, what: str, name: str) -> lis
     panels = []
     for (kind,), of_kind in grouped(points, lambda each: (each.collective,)).items():
         values = list(dict.fromkeys(each.varied for each in of_kind))
-        gains = {
+        savings = {
             (algorithm, placement): [
-                gain(at_point(of_kind, varied, placement), key) for varied in values
+                mean_saved(at_point(of_kind, varied, placement), key) for varied in values
             ]
             for algorithm, key in (("CMPI", "cmpi"), ("Thalweg", "ours"))
             for placement in dashes
         }
-        panels.append(cmpi_figures.over_mpich(kind, sweep, values, gains))
+        panels.append(cmpi_figures.over_mpich(kind, sweep, values, savings))
     drawing = Figure(f"MPICH2's time over CMPI's and Thalweg's, by {sweep}", name,
                      line_chart(panels))  # fmt: skip
     drawing.notes.append(f"{what}; above 1 is faster than MPICH2 1.4. Means as in the tables.")
@@ -213,9 +210,11 @@ def losses(found: Sequence[Times]) -> Table:
 
 def verdict(placement: str, group: Sequence[Times]) -> str:
     """One sentence: what CMPI gains or loses with this placement."""
-    whole = gain(group) or 0.0
+    whole = mean_saved(group) or 0.0
     by_kind = grouped(group, lambda each: (each.collective,))
-    lost = {kind: value for (kind,), own in by_kind.items() if (value := gain(own) or 0.0) < 0}
+    lost = {
+        kind: value for (kind,), own in by_kind.items() if (value := mean_saved(own) or 0.0) < 0
+    }
     text = f"Ranks placed {named[placement]}: over all points and collectives CMPI takes "
     text += f"{more_or_less(whole)} than MPICH2"
     if not lost:
@@ -256,7 +255,7 @@ def one_per_host(found: Iterable[Times]) -> str:
     if not alone:
         return ""
     cells = grouped(alone, lambda each: (each.placement, each.collective)).values()
-    lost = sum((gain(own) or 0.0) < 0 for own in cells)
+    lost = sum((mean_saved(own) or 0.0) < 0 for own in cells)
     said = (
         "With one rank per host, where nothing is gained by knowing which ranks share a host, CMPI "
         f"takes {in_placements(alone)} over all collectives of 1 MB, by which it gains less than "
@@ -271,7 +270,7 @@ def one_per_host(found: Iterable[Times]) -> str:
 def in_placements(group: Sequence[Times]) -> str:
     """Says CMPI's time beside MPICH2's in each placement, over all collectives."""
     said = [
-        f"{more_or_less(gain(own) or 0.0)} {named[placement]}"
+        f"{more_or_less(mean_saved(own) or 0.0)} {named[placement]}"
         for (placement,), own in grouped(group, lambda each: (each.placement,)).items()
     ]
     return f"{', '.join(said)} than MPICH2"
@@ -302,15 +301,15 @@ grows = "grows with the size"
 
 
 def course(groups: Mapping[tuple[str, ...], Sequence[Times]]) -> str:
-    """Says how CMPI's gain changes from size to size, and what it is."""
-    gains = {varied: gain(group) or 0.0 for (varied,), group in groups.items()}
-    steps = list(itertools.pairwise(gains.values()))
-    shape = f"is the most at {max(gains, key=lambda size: gains[size])}"
+    """Says how what CMPI saves changes from size to size, and what it is."""
+    savings = {varied: mean_saved(group) or 0.0 for (varied,), group in groups.items()}
+    steps = list(itertools.pairwise(savings.values()))
+    shape = f"is the most at {max(savings, key=lambda size: savings[size])}"
     if all(a < b for a, b in steps):
         shape = grows
     elif all(a > b for a, b in steps):
         shape = "falls with the size"
-    return f"{shape} ({', '.join(f'{100 * each:.0f}' for each in gains.values())} %)"
+    return f"{shape} ({', '.join(f'{100 * each:.0f}' for each in savings.values())} %)"
 
 
 def scales(found: Sequence[Times]) -> Table:
@@ -332,8 +331,8 @@ def scales(found: Sequence[Times]) -> Table:
         ]
         table.add(
             *key,
-            shown(gain(group)),
-            shown(gain(group, "logarithmic")),
+            shown(mean_saved(group)),
+            shown(mean_saved(group, "logarithmic")),
             *(f"{count} of {len(ratios)}" for count in counts),
         )
     return table
@@ -385,7 +384,7 @@ def default(found: Sequence[Times]) -> Table:
 
 
 def by_sweep(found: Sequence[Times], sweep: str) -> Table:
-    """Tables a sweep's gains by collective."""
+    """Tables what is saved in a sweep, by collective."""
     points = [each for each in found if each.sweep == sweep]
     planned = any(each.ours is not None for each in points)
     ours = [f"Thalweg, {placement}" for placement in dashes] if planned else []

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bench import cmpi_figures, cmpi_gains
-from bench.cmpi_gains import gain, noticed, over_ranks
+from bench.cmpi_gains import mean_saved, noticed, over_ranks
 from bench.page import Part
 from bench.plot import line_chart
 from bench.report import Content, Figure, Table, judged, percent, seconds, times
@@ -44,7 +44,7 @@ def contents(parts: Sequence[Part]) -> list[Content]:
         for part in sorted(parts, key=lambda part: part.labels["ranks"])
         for sample in part.samples
     ]
-    return [gains(found), curve(found), collectives(found), agreement(found)]
+    return [savings(found), curve(found), collectives(found), agreement(found)]
 
 
 def numbers_of_ranks(found: Sequence[Times]) -> list[int]:
@@ -60,19 +60,19 @@ def of(found: Sequence[Times], **wanted: object) -> list[Times]:
     return [each for each in found if all(getattr(each, k) == v for k, v in wanted.items())]
 
 
-def gain_of(found: Sequence[Times], algorithm: str, by: str) -> float | None:
+def mean_saved_of(found: Sequence[Times], algorithm: str, by: str) -> float | None:
     """How much shorter than MPICH2's its time is by a simulator, in the geometric mean over what
     both simulators have both times of."""
     names = [who + name for who in simulators for name in (algorithm, "mpich")]
     of_both = [each for each in found if None not in (getattr(each, name) for name in names)]
-    return gain(of_both, by + algorithm, f"{by}mpich")
+    return mean_saved(of_both, by + algorithm, f"{by}mpich")
 
 
 def shown(time: float | None) -> str:
     return "-" if time is None else seconds(time)
 
 
-def gains(found: Sequence[Times]) -> Table:
+def savings(found: Sequence[Times]) -> Table:
     """Tables the paper's curve."""
     table = Table(
         "Improvement over MPICH2 1.4, all collectives",
@@ -106,7 +106,7 @@ def gains(found: Sequence[Times]) -> Table:
         group = of(found, ranks=ranks)
         table.add(
             str(ranks), str(group[0].hosts), str(len({each.seed for each in group})),
-            *(cmpi_gains.shown(gain_of(of(group, placement=each), algorithm, by))
+            *(cmpi_gains.shown(mean_saved_of(of(group, placement=each), algorithm, by))
               for algorithm in titles for each in placements(found) for by in simulators),
         )  # fmt: skip
     table.notes += [
@@ -122,7 +122,7 @@ def verdict(found: Sequence[Times], placement: str, by: str) -> str:
     shares = [
         share
         for ranks in numbers_of_ranks(found)
-        if (share := gain_of(of(placed, ranks=ranks), "cmpi", by)) is not None
+        if (share := mean_saved_of(of(placed, ranks=ranks), "cmpi", by)) is not None
     ]
     least = over_ranks[0]
     return (
@@ -139,7 +139,7 @@ def losses(placed: Sequence[Times], by: str) -> str:
     for collective, ranks in itertools.product(
         dict.fromkeys(each.collective for each in placed), numbers_of_ranks(placed)
     ):
-        share = gain_of(of(placed, collective=collective, ranks=ranks), "cmpi", by)
+        share = mean_saved_of(of(placed, collective=collective, ranks=ranks), "cmpi", by)
         if share is not None and share < -noticed:
             lost.setdefault(collective, []).append(str(ranks))
     said = "; ".join(f"{each} at {', '.join(ranks)} ranks" for each, ranks in lost.items())
@@ -153,7 +153,7 @@ def curve(found: Sequence[Times]) -> Figure:
     for by, title in simulators.items():
         lines = {
             (titles[algorithm], placement): [
-                gain_of(of(found, ranks=ranks, placement=placement), algorithm, by)
+                mean_saved_of(of(found, ranks=ranks, placement=placement), algorithm, by)
                 for ranks in every
             ]
             for algorithm in titles
@@ -185,7 +185,7 @@ def collectives(found: Sequence[Times]) -> Table:
         group = of(found, ranks=ranks, placement=placement, collective=collective)
         table.add(
             str(ranks), placement, collective, *(median(group, name) for name in names),
-            *(cmpi_gains.shown(gain_of(group, algorithm, by))
+            *(cmpi_gains.shown(mean_saved_of(group, algorithm, by))
               for algorithm in titles for by in simulators),
             ", ".join(sorted({each.plan for each in group if each.plan})) or "-",
         )  # fmt: skip

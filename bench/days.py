@@ -18,6 +18,7 @@ from bench.page import Page, Part, Record
 from bench.plot import Line, LinePanel, line_chart
 from bench.report import Content, Figure, Subject, Table, judged, percent, seconds
 from bench.settings import Settings
+from bench.summary import saved
 from thalweg import planner
 from thalweg.algorithms import Problem, Skeleton
 from thalweg.collective import Kind
@@ -129,10 +130,10 @@ def column(hours: Sequence[Hour], name: str) -> list[float]:
     return [getattr(hour, name) for hour in hours]
 
 
-def gains(hours: Sequence[Hour], name: str, over: str) -> list[float]:
-    """How much less time each call takes than another."""
+def savings(hours: Sequence[Hour], name: str, over: str) -> list[float]:
+    """The share of another's time that each call saves."""
     pairs = zip(column(hours, name), column(hours, over), strict=True)
-    return [1 - time / other for time, other in pairs]
+    return [saved(other, time) for time, other in pairs]
 
 
 def variation(times: Sequence[float]) -> float:
@@ -157,15 +158,15 @@ def beside_paper(days: Days) -> Table:
         ],
     )  # fmt: skip
     for (collective, placement), hours in days.items():
-        ours, theirs = (gains(hours, name, "mpich") for name in ("ours", "cmpi"))
+        ours, theirs = (savings(hours, name, "mpich") for name in ("ours", "cmpi"))
         table.add(
             collective, placement, f"{100 * of_paper[collective]:.1f} %",
             percent(statistics.mean(theirs)), percent(min(theirs)), percent(max(theirs)),
             percent(spread_of_paper[collective]), percent(variation(column(hours, "cmpi"))),
             f"< {percent(gained)}",
-            percent(statistics.mean(gains(hours, "cmpi_anew", "cmpi"))),
+            percent(statistics.mean(savings(hours, "cmpi_anew", "cmpi"))),
             percent(statistics.mean(ours)), percent(min(ours)), percent(max(ours)),
-            percent(statistics.mean(gains(hours, "ours_anew", "ours"))),
+            percent(statistics.mean(savings(hours, "ours_anew", "ours"))),
         )  # fmt: skip
     table.notes += [verdict(*key, hours) for key, hours in days.items()]
     return table
@@ -173,10 +174,10 @@ def beside_paper(days: Days) -> Table:
 
 def verdict(collective: str, placement: str, hours: Sequence[Hour]) -> str:
     """Says whether CMPI is faster throughout, steady, and little better anew, as in the paper."""
-    found = gains(hours, "cmpi", "mpich")
-    faster = sum(gain > 0 for gain in found)
+    found = savings(hours, "cmpi", "mpich")
+    faster = sum(share > 0 for share in found)
     varies = variation(column(hours, "cmpi"))
-    anew = statistics.mean(gains(hours, "cmpi_anew", "cmpi"))
+    anew = statistics.mean(savings(hours, "cmpi_anew", "cmpi"))
     return (
         f"{collective}, {placement}: CMPI is faster in {faster} of {len(found)} calls, and its "
         f"times vary by {'less' if varies < stable else 'more'} than {percent(stable)} of their "
@@ -201,13 +202,13 @@ def on_clouds(by_cloud: Mapping[int, Days]) -> Table:
     for key in by_cloud[min(by_cloud)]:
         found = [days.get(key, []) for days in by_cloud.values()]
         gained_anew = [
-            statistics.mean(gains(hours, "cmpi_anew", "cmpi")) for hours in found if hours
+            statistics.mean(savings(hours, "cmpi_anew", "cmpi")) for hours in found if hours
         ]
         table.add(
             *key,
             f"{100 * of_paper[key[0]]:.1f} %",
             *(
-                percent(statistics.mean(gains(hours, "cmpi", "mpich"))) if hours else "-"
+                percent(statistics.mean(savings(hours, "cmpi", "mpich"))) if hours else "-"
                 for hours in found
             ),
             f"{percent(min(gained_anew))} to {percent(max(gained_anew))}",

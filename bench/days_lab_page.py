@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 from bench import days
-from bench.days import Hour, column, gains, variation
+from bench.days import Hour, column, savings, variation
 from bench.page import Part, valid_runs
 from bench.plot import line_chart
 from bench.report import Content, Figure, Table, judged, percent, seconds
@@ -74,7 +74,7 @@ def beside_paper(found: Days, simulated: Days, parts: Sequence[Part]) -> Table:
         ],
     )  # fmt: skip
     for collective, by, hours in in_rows(found, simulated):
-        theirs, ours = (gains(hours, name, "mpich") for name in ("cmpi", "ours"))
+        theirs, ours = (savings(hours, name, "mpich") for name in ("cmpi", "ours"))
         table.add(
             collective, by, len(hours), on_paper[collective], percent(statistics.mean(theirs)),
             percent(min(theirs)), percent(max(theirs)),
@@ -100,13 +100,13 @@ def largest(parts: Sequence[Part]) -> int:
 def from_anew(hours: Sequence[Hour], name: str) -> str:
     """What a tree or plan for the hour gains over the first one's."""
     later = [hour for hour in hours if hour.hour > 0]
-    return percent(statistics.mean(gains(later, f"{name}_anew", name))) if later else "-"
+    return percent(statistics.mean(savings(later, f"{name}_anew", name))) if later else "-"
 
 
 def verdict(collective: str, hours: Sequence[Hour]) -> str:
     """One sentence: whether CMPI is faster all the time, and as steady as in the paper."""
-    found = gains(hours, "cmpi", "mpich")
-    faster = sum(gain > 0 for gain in found)
+    found = savings(hours, "cmpi", "mpich")
+    faster = sum(share > 0 for share in found)
     varies, gain = variation(column(hours, "cmpi")), statistics.mean(found)
     holds = faster == len(found) and varies < days.stable
     return (

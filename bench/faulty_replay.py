@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thalweg import events
+from thalweg.analysis.faults import Fault
 from thalweg.collective import Kind
 from thalweg.events import RankEvents
 from thalweg.network import Network
@@ -27,7 +28,7 @@ COMBINE = 1e-10
 
 
 @dataclass(frozen=True)
-class Fault:
+class PlantedFault:
     """What is wrong, and with whom."""
 
     kind: str
@@ -72,7 +73,7 @@ class Case:
 class Replay:
     """Calls of a case, one after the other, with a fault; noise is drawn from `rng`."""
 
-    def __init__(self, case: Case, fault: Fault, rng: random.Random) -> None:
+    def __init__(self, case: Case, fault: PlantedFault, rng: random.Random) -> None:
         self.case, self.fault, self.rng = case, fault, rng
         self.ranks = len(case.placement)
         self.end = 0.0
@@ -91,9 +92,9 @@ class Replay:
         exits = [0.0] * self.ranks
         for number in range(calls):
             late = [case.between * math.exp(case.program_noise * rng.gauss(0, 1)) for _ in exits]
-            if fault.kind == "late rank":
+            if fault.kind == Fault.late_rank:
                 late[fault.rank] += fault.factor * rng.uniform(0.7, 1.3)
-            if fault.kind == "rotating straggler":
+            if fault.kind == Fault.rotating_straggler:
                 late[rng.randrange(self.ranks)] += fault.factor * rng.uniform(0.7, 1.3)
             enters = [a + b for a, b in zip(exits, late, strict=True)]
             exits = self._call(2 * number, case.kind, case.size, case.messages, enters)
@@ -112,9 +113,9 @@ class Replay:
         """Returns how long the rank takes for one step of its own."""
         took = STEP * math.exp(0.2 * self.rng.gauss(0, 1))
         fault = self.fault
-        if fault.kind == "slow host" and self.case.placement[rank] == fault.host:
+        if fault.kind == Fault.slow_host and self.case.placement[rank] == fault.host:
             took *= fault.factor
-        if fault.kind == "busy core" and rank == fault.rank and self.rng.random() < 0.25:
+        if fault.kind == Fault.busy_core and rank == fault.rank and self.rng.random() < 0.25:
             took += fault.factor * self.rng.uniform(0.5, 1.5)
         return took
 
@@ -125,9 +126,9 @@ class Replay:
         if a == b:
             return 1e-6 * noise, message.size / 1e10
         factor = noise
-        if self.fault.kind == "slow link" and (a, b) == self.fault.link:
+        if self.fault.kind == Fault.slow_link and (a, b) == self.fault.link:
             factor *= self.fault.factor
-        if self.fault.kind == "saturated trunk":
+        if self.fault.kind == Fault.saturated_trunk:
             trunk = net.trunks[self.fault.host]
             if a in trunk.from_ and b in trunk.to:
                 factor *= self.fault.factor * math.exp(0.1 * self.rng.gauss(0, 1))
@@ -157,7 +158,7 @@ class Replay:
                 sends[rank].popleft()
                 post = max(free[rank], trigger[rank]) + self._step(rank)
                 if (
-                    self.fault.kind == "serialising node" and rank == self.fault.rank
+                    self.fault.kind == Fault.serialising_node and rank == self.fault.rank
                     and trigger[rank] == last_trigger[rank]
                 ):  # fmt: skip
                     post += self.fault.factor * self.rng.uniform(0.8, 1.2)
@@ -183,7 +184,7 @@ class Replay:
             port["in", b] = begin + wire
             done = max(begin + wire, begun[rank]) + 2e-7
             combine = each.size * COMBINE if each.combines else 1e-7
-            if self.fault.kind == "slow host" and case.placement[rank] == self.fault.host:
+            if self.fault.kind == Fault.slow_host and case.placement[rank] == self.fault.host:
                 combine *= self.fault.factor
             applied = max(done, free[rank]) + combine
             arrived[rank].append(each.step)

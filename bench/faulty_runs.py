@@ -13,18 +13,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bench.faulty_replay import STEP, Case, Fault, Message, Replay
+from bench.faulty_replay import STEP, Case, Message, PlantedFault, Replay
 from thalweg import algorithms
 from thalweg import network as networks
 from thalweg.algorithms import Parameters, Problem
 from thalweg.analysis import tables
+from thalweg.analysis.faults import Fault
 from thalweg.analysis.tables import Names, Run
 from thalweg.collective import Collective, Kind
 from thalweg.network import Host, MessageCost, Network, Trunk
 
 FAULTS = (
-    "clean", "slow host", "slow link", "late rank", "rotating straggler", "serialising node",
-    "saturated trunk", "busy core",
+    "clean", Fault.slow_host, Fault.slow_link, Fault.late_rank, Fault.rotating_straggler,
+    Fault.serialising_node, Fault.saturated_trunk, Fault.busy_core,
 )  # fmt: skip
 LONGER, ROUNDS_TO_TRY = 1.05, 8
 """A fault matters if so many rounds take that much longer with it."""
@@ -34,14 +35,16 @@ LIBRARY = "replay"
 @dataclass(frozen=True)
 class Simulated:
     run: Run
-    fault: Fault
+    fault: PlantedFault
 
 
 def simulate(kind: str, seed: int, calls: int = 40) -> Simulated:
     """Returns a run with a fault of this kind, drawn from the seed."""
     rng = random.Random(f"{kind} {seed}")
-    case = _draw(rng, needs_trunk=kind == "saturated trunk", needs_fan=kind == "serialising node")
-    case.usual = Replay(case, Fault("clean", ""), random.Random(seed)).length()
+    case = _draw(
+        rng, needs_trunk=kind == Fault.saturated_trunk, needs_fan=kind == Fault.serialising_node
+    )
+    case.usual = Replay(case, PlantedFault("clean", ""), random.Random(seed)).length()
     case.between = case.usual * rng.uniform(0.2, 3)
     fault = _that_matters(case, _draw_fault(kind, case, rng), seed)
     recorded = Replay(case, fault, rng).run(calls)
@@ -140,7 +143,7 @@ def _network(rng: random.Random, hosts: int, sites: int) -> Network:
     return net
 
 
-def _draw_fault(kind: str, case: Case, rng: random.Random) -> Fault:
+def _draw_fault(kind: str, case: Case, rng: random.Random) -> PlantedFault:
     net, placement = case.network, case.placement
     senders: dict[int, int] = defaultdict(int)
     pairs: dict[tuple[int, int], int] = defaultdict(int)
@@ -150,44 +153,46 @@ def _draw_fault(kind: str, case: Case, rng: random.Random) -> Fault:
         if a != b:
             pairs[a, b] += 1
     strength = rng.uniform(0.5, 2) * case.usual
-    if kind == "slow host":
+    if kind == Fault.slow_host:
         host = placement[rng.choice(sorted(senders))]
         steps = max(2.0, len(case.messages) / len(placement))
-        return Fault(kind, net.hosts[host].name, host=host, factor=1 + strength / (steps * STEP))
-    if kind == "slow link":
+        return PlantedFault(
+            kind, net.hosts[host].name, host=host, factor=1 + strength / (steps * STEP)
+        )
+    if kind == Fault.slow_link:
         a, b = rng.choice(sorted(pairs))
         alone = net.latency_between(a, b) + case.size / net.bandwidth_between(a, b)
-        return Fault(kind, f"{net.hosts[a].name} -> {net.hosts[b].name}", link=(a, b),
-                     factor=1 + strength / alone)  # fmt: skip
-    if kind == "late rank":
+        link = f"{net.hosts[a].name} -> {net.hosts[b].name}"
+        return PlantedFault(kind, link, link=(a, b), factor=1 + strength / alone)
+    if kind == Fault.late_rank:
         rank = rng.randrange(len(placement))
-        return Fault(kind, f"rank {rank}", rank=rank, factor=strength)
-    if kind == "rotating straggler":
-        return Fault(kind, "", factor=strength)
-    if kind == "serialising node":
+        return PlantedFault(kind, f"rank {rank}", rank=rank, factor=strength)
+    if kind == Fault.rotating_straggler:
+        return PlantedFault(kind, "", factor=strength)
+    if kind == Fault.serialising_node:
         fan = _fan_out(case)
         rank = rng.choice([rank for rank, most in fan.items() if most >= 2])
-        return Fault(kind, f"rank {rank}", rank=rank, factor=strength / fan[rank])
-    if kind == "saturated trunk":
+        return PlantedFault(kind, f"rank {rank}", rank=rank, factor=strength / fan[rank])
+    if kind == Fault.saturated_trunk:
         crossed = [sum(a in each.from_ and b in each.to for a, b in pairs) for each in net.trunks]
         # What only one pair crosses can't be told from that pair's link.
         trunk = rng.choice([at for at, count in enumerate(crossed) if count > 1] or [0])
-        return Fault(kind, net.trunks[trunk].name, host=trunk, factor=rng.uniform(2, 6))
-    if kind == "busy core":
+        return PlantedFault(kind, net.trunks[trunk].name, host=trunk, factor=rng.uniform(2, 6))
+    if kind == Fault.busy_core:
         rank = rng.choice(sorted(senders))
-        return Fault(kind, f"rank {rank}", rank=rank, factor=rng.uniform(1, 3) * case.usual)
-    return Fault("clean", "")
+        return PlantedFault(kind, f"rank {rank}", rank=rank, factor=rng.uniform(1, 3) * case.usual)
+    return PlantedFault("clean", "")
 
 
-def _that_matters(case: Case, fault: Fault, seed: int) -> Fault:
+def _that_matters(case: Case, fault: PlantedFault, seed: int) -> PlantedFault:
     """Makes a fault stronger until it makes the run longer: others may hide it."""
 
-    def length(of: Fault) -> float:
+    def length(of: PlantedFault) -> float:
         replay = Replay(case, of, random.Random(seed))
         replay.run(ROUNDS_TO_TRY)
         return replay.end
 
-    clean = length(Fault("clean", ""))
+    clean = length(PlantedFault("clean", ""))
     while fault.kind != "clean" and length(fault) < LONGER * clean and fault.factor < 1e9:
         fault = replace(fault, factor=2 * fault.factor)
     return fault

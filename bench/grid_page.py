@@ -11,6 +11,7 @@ from bench.grid_networks import SPREAD, draws
 from bench.page import Part
 from bench.plot import Line, LinePanel, line_chart
 from bench.report import Content, Figure, Table, judged, percent, seconds, times
+from bench.summary import speedup
 from bench.trees import level_algorithms, our_plan
 from thalweg import units
 
@@ -96,7 +97,7 @@ def _mean(part: Part, algorithm: str) -> float:
 
 def _gain(part: Part) -> float:
     """By how much HLOT is faster than MPICH-G2, by the means of a part."""
-    return _mean(part, "mpich-g2") / _mean(part, "hlot") - 1
+    return speedup(_mean(part, "mpich-g2"), _mean(part, "hlot")) - 1
 
 
 def _faster(part: Part) -> int:
@@ -143,8 +144,9 @@ def _single(single: Sequence[Part], parts: Sequence[Part]) -> Table:
                 for text in (seconds(mean[name]), " - ".join(map(seconds, _interval(part, name))))
             ),
             percent(_gain(part)), f"{_faster(part)} of {runs}",
-            "apart" if _apart(part) else "overlap", percent(mean["magpie"] / mean["hlot"] - 1),
-            seconds(mean[our_plan]), percent(mean["hlot"] / mean[our_plan] - 1),
+            "apart" if _apart(part) else "overlap",
+            percent(speedup(mean["magpie"], mean["hlot"]) - 1),
+            seconds(mean[our_plan]), percent(speedup(mean["hlot"], mean[our_plan]) - 1),
         )  # fmt: skip
     table.notes += [*_verdicts(single), *_whole_gain(single, parts)]
     return table
@@ -179,7 +181,8 @@ def _whole_gain(single: Sequence[Part], parts: Sequence[Part]) -> list[str]:
         return []
     best = max(means, key=_gain)
     in_runs = max(single, key=_gain)
-    one = max(each["mpich-g2"] / each["hlot"] - 1 for part in means for each in part.samples)
+    samples = [each for part in means for each in part.samples]
+    one = max(speedup(each["mpich-g2"], each["hlot"]) for each in samples) - 1
     return [
         f"Abstract and section 5: around {percent(on_paper)} faster than MPICH-G2, it isn't said "
         "with what sizes and roots. That is read as MPICH-G2 taking "
@@ -215,7 +218,7 @@ def _draws(parts: Sequence[Part]) -> list[Table]:
             continue
         by, gains = part.labels["by"], {True: [], False: []}  # type: str, dict[bool, list[float]]
         for each in part.samples:
-            gains[each["seed"] is None].append(each["mpich-g2"] / each["hlot"] - 1)
+            gains[each["seed"] is None].append(speedup(each["mpich-g2"], each["hlot"]) - 1)
         own, drawn = gains[True], gains[False]
         medians[by] = statistics.median(drawn)
         table.add(
@@ -273,8 +276,8 @@ def _means(parts: Sequence[Part], figure: str, title: str) -> Table:
         table.add(
             part.labels["clusters"], len(part.samples), units.size_to_text(part.labels["size"]),
             seconds(mean["hlot"]),
-            *(percent(mean[name] / mean["hlot"] - 1) for name in ("mpich-g2", "magpie")),
-            seconds(mean[our_plan]), percent(mean["hlot"] / mean[our_plan] - 1),
+            *(percent(speedup(mean[name], mean["hlot"]) - 1) for name in ("mpich-g2", "magpie")),
+            seconds(mean[our_plan]), percent(speedup(mean["hlot"], mean[our_plan]) - 1),
         )  # fmt: skip
     return table
 

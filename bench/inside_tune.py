@@ -57,7 +57,7 @@ def tune(session: Session, build: Build, wanted: Wanted) -> list[dict[str, Any]]
         samples.append(
             {
                 "round": number, "mean": said["mean"], "deviation": said["deviation"],
-                "predicted": predicted, "chance": came_true.chance if came_true else None,
+                "predicted": predicted, "chance": came_true.p_value if came_true else None,
                 "unchanged": inside_runs.unchanged_parts(before, run) if before else [],
             }
         )  # fmt: skip

@@ -19,6 +19,7 @@ from bench import traced
 from bench.builds import Build
 from bench.session import Session
 from thalweg import paths
+from thalweg.analysis.faults import Fault
 from thalweg.analysis.tables import Run
 from thalweg.lab import scenario, scenarios
 
@@ -28,11 +29,11 @@ LATENCY_MS = 0.5
 """Latency between the sites."""
 DILATION = 8.0
 CALLS = 40
-NETWORK_FAULTS = ("slow link", "saturated trunk")
+NETWORK_FAULTS = [fault for fault in Fault if fault.at_fault == "network"]
 
 
 @dataclass(frozen=True)
-class Fault:
+class PlantedFault:
     """What is wrong, with whom, and how it is brought about."""
 
     kind: str
@@ -61,48 +62,52 @@ class Setting:
         return ";".join(filter(None, [own, small]))
 
 
-def draw(kind: str, seed: int) -> tuple[Setting, Fault]:
+def draw(kind: str, seed: int) -> tuple[Setting, PlantedFault]:
     """Returns a run with a fault of this kind, drawn from the seed."""
     rng = random.Random(f"{kind} {seed}")
     ranks = 2 * HOSTS
     collective = rng.choice(["allreduce", "allreduce", "bcast", "reduce", "allgather"])
-    if kind == "serialising node":
+    if kind == Fault.serialising_node:
         collective = rng.choice(["allreduce", "bcast"])
-    if kind == "saturated trunk":
+    if kind == Fault.saturated_trunk:
         collective = rng.choice(["allreduce", "allgather"])
     algorithm = {"allgather": "ring", "allreduce": "recursive-doubling"}.get(collective, "binomial")
-    if kind == "serialising node":
+    if kind == Fault.serialising_node:
         algorithm = "binomial"
-    if kind == "saturated trunk" and collective == "allgather":
+    if kind == Fault.saturated_trunk and collective == "allgather":
         algorithm = "bruck"
     size = int(10 ** rng.uniform(1, 4))
-    if kind == "saturated trunk":
+    if kind == Fault.saturated_trunk:
         size = rng.randrange(20_000, 60_000)
     setting = Setting(collective, algorithm, size, seed)
     rank = rng.randrange(ranks)
     names = host_names()
     strength = rng.uniform(1, 3) * 1000 * LATENCY_MS * DILATION  # microseconds
     host = f"{strength / 4:.0f} {rank}"
-    if kind == "slow host":
-        return setting, Fault(kind, names[rank], disturbance=f"slow-host {host}")
-    if kind == "serialising node":
-        return setting, Fault(kind, "rank 0", disturbance=f"serialising-node {strength / 2:.0f} 0")
-    if kind == "busy core":
-        return setting, Fault(kind, f"rank {rank}", disturbance=f"busy-core {strength:.0f} {rank}")
-    if kind == "late rank":
+    if kind == Fault.slow_host:
+        return setting, PlantedFault(kind, names[rank], disturbance=f"slow-host {host}")
+    if kind == Fault.serialising_node:
+        return setting, PlantedFault(
+            kind, "rank 0", disturbance=f"serialising-node {strength / 2:.0f} 0"
+        )
+    if kind == Fault.busy_core:
+        return setting, PlantedFault(
+            kind, f"rank {rank}", disturbance=f"busy-core {strength:.0f} {rank}"
+        )
+    if kind == Fault.late_rank:
         late = ("--late", str(rank), "--by", f"{strength:.0f}")
-        return setting, Fault(kind, f"rank {rank}", late)
-    if kind == "rotating straggler":
-        return setting, Fault(kind, "", ("--late", "rotating", "--by", f"{strength:.0f}"))
-    if kind == "slow link":
+        return setting, PlantedFault(kind, f"rank {rank}", late)
+    if kind == Fault.rotating_straggler:
+        return setting, PlantedFault(kind, "", ("--late", "rotating", "--by", f"{strength:.0f}"))
+    if kind == Fault.slow_link:
         a, b = rng.choice(_pairs(setting))
-        return setting, Fault(
+        return setting, PlantedFault(
             kind, f"{names[a]} -> {names[b]}", link=(a, b), factor=rng.uniform(4, 10)
         )
-    if kind == "saturated trunk":
+    if kind == Fault.saturated_trunk:
         trunk = rng.choice(["west-to-east", "east-to-west"])
-        return setting, Fault(kind, trunk, trunk=trunk, factor=rng.uniform(4, 10))
-    return setting, Fault("clean")
+        return setting, PlantedFault(kind, trunk, trunk=trunk, factor=rng.uniform(4, 10))
+    return setting, PlantedFault("clean")
 
 
 def _pairs(setting: Setting) -> list[tuple[int, int]]:
@@ -116,7 +121,7 @@ def _pairs(setting: Setting) -> list[tuple[int, int]]:
     return [(b, a) for a, b in up] if setting.collective == "bcast" else up
 
 
-def document(fault: Fault) -> dict[str, Any]:
+def document(fault: PlantedFault) -> dict[str, Any]:
     """Returns the lab's scenario, with what is wrong with its network."""
     found = copy.deepcopy(scenarios.wan(HOSTS))
     found |= {"name": "faulty-2x4", "dilation": DILATION}
@@ -138,7 +143,7 @@ def document(fault: Fault) -> dict[str, Any]:
 
 
 def host_names() -> list[str]:
-    return [host["name"] for host in document(Fault("clean"))["network"]["hosts"]]
+    return [host["name"] for host in document(PlantedFault("clean"))["network"]["hosts"]]
 
 
 @dataclass
@@ -149,7 +154,7 @@ class Labs:
     _session: Session | None = None
     _network: Any = field(default=None)
 
-    def run(self, setting: Setting, fault: Fault) -> Run:
+    def run(self, setting: Setting, fault: PlantedFault) -> Run:
         """Runs a program with a fault, and returns its events. Raises LaunchFailedError."""
         network = document(fault)
         if self._session is None or network != self._network:
@@ -163,7 +168,7 @@ class Labs:
             *fault.program,
         ]  # fmt: skip
         below = [library(self.build)] if fault.disturbance else []
-        healthy = scenario.parse(document(Fault("clean"))).network
+        healthy = scenario.parse(document(PlantedFault("clean"))).network
         return traced.run(
             self._session, self.build, program, setting.force(), healthy, below,
             {"THALWEG_DISTURBANCE": fault.disturbance} if fault.disturbance else {},

@@ -11,7 +11,7 @@ from bench.report import Subject, Table, percent, seconds, times
 from bench.samples import native, thalweg
 from bench.session import Session
 from bench.settings import Settings
-from bench.summary import ratio, summarise
+from bench.summary import ratio, saved, summarise
 
 subject = Subject(
     "nbody",
@@ -94,13 +94,13 @@ def totals(results: Sequence[Result]) -> Table:
         faster = ratio(theirs, ours)
         met = "yes" if faster.value >= times_faster else "MISSED"
         before, after = (summarise(each).median for each in (theirs, ours))
-        saved = (before - after) / steps
+        of_step = (before - after) / steps
         table.add(
             result.scenario, result.build, seconds(before), seconds(after), times(faster.value),
             f"{faster.low:.2f} - {faster.high:.2f}", f">= {times_faster}x", met,
             *(_of_limit(result, variant) for variant in (native, thalweg)),
-            percent(1 - (after + result.overhead) / before),
-            f"{result.overhead / saved:.0f} steps" if saved > 0 else "never",
+            percent(saved(before, after + result.overhead)),
+            f"{result.overhead / of_step:.0f} steps" if of_step > 0 else "never",
         )  # fmt: skip
     return table
 

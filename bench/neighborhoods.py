@@ -16,6 +16,7 @@ from bench import families, sources
 from bench.page import Page, Part
 from bench.report import Subject, Table, console, percent, times
 from bench.settings import Settings
+from bench.summary import speedup
 from thalweg import planner, units
 
 subject = Subject(
@@ -49,8 +50,8 @@ class Case:
     time: float
 
     @property
-    def gain(self) -> float:
-        return self.native / self.time
+    def speedup(self) -> float:
+        return speedup(self.native, self.time)
 
 
 def stencil(ranks: int, dimensions: int, *, corners: bool) -> Graph:
@@ -156,7 +157,7 @@ def contents(parts: Sequence[Part]) -> list[Table]:
         ("bytes", lambda case: units.size_to_text(case.size)),
         ("pacing", lambda case: case.pacing),
     ]
-    tables = [gains(cases, title, key) for title, key in keys]
+    tables = [speedups(cases, title, key) for title, key in keys]
     tables[0].notes.append(
         f"{sum(case.pacing != native for case in cases)} of {len(cases)} cases are paced; native "
         "stays where no pacing is predicted to gain 5 %."
@@ -164,15 +165,15 @@ def contents(parts: Sequence[Part]) -> list[Table]:
     return tables
 
 
-def gains(cases: Sequence[Case], title: str, key: Callable[[Case], str]) -> Table:
-    """Returns how many cases are paced, and what those gain, by a property."""
+def speedups(cases: Sequence[Case], title: str, key: Callable[[Case], str]) -> Table:
+    """Returns how many cases are paced, and how much faster those are, by a property."""
     table = Table(
         f"Gain by {title}",
         [title, "cases", "paced", "share", "native / paced, median of these", "most"],
     )
     for value in dict.fromkeys(map(key, cases)):
         group = [case for case in cases if key(case) == value]
-        paced = [case.gain for case in group if case.pacing != native]
+        paced = [case.speedup for case in group if case.pacing != native]
         shown = [times(statistics.median(paced)), times(max(paced))] if paced else ["-", "-"]
         table.add(value, len(group), len(paced), percent(len(paced) / len(group)), *shown)
     return table

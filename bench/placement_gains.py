@@ -10,20 +10,20 @@ from typing import Any
 from bench import report, uneven
 from bench.bars import undecided
 from bench.page import Part, read_parts, valid_runs
-from bench.summary import median_interval
+from bench.summary import median_interval, speedup
 
 slots = 8  # ranks of a host
 timed = ("block", "interleave", "scotch", "thalweg")
 planned, block_planned = "planned", "block, planned"
 """The mapping's placement with plans for it, and the launcher's order with plans."""
 rivals = ("block", "interleave", "scotch")
-"""Launchers' two usual orders and Scotch alone: the fastest of them is what a gain is against."""
+"""Launchers' two usual orders and Scotch alone: a speedup is over the fastest of them."""
 fastest_rival = "the fastest of block, interleave and Scotch"
 bar, least_ratio = 1.5, 0.97
 decisive = 6
 """Rounds of which order statistics enclose the median with 95 %; fewer decide nothing."""
 missed, same = "MISSED", "same placement"
-Gains = Mapping[tuple[str, str, str, int], float]
+Speedups = Mapping[tuple[str, str, str, int], float]
 """By cloud, time of day, program and size."""
 
 
@@ -64,7 +64,7 @@ class Cell:
     medians: Mapping[str, float]
     rival: str
     """The fastest one."""
-    gain: Rounds
+    speedup: Rounds
     """Over that rival, with plans where these were run."""
     alone: Rounds
     """The same of the placement without plans."""
@@ -72,7 +72,7 @@ class Cell:
     """The mapping's placement over block where it is block: the same placement timed twice."""
     promised: float
     simulated: float | None
-    """The gain that SMPI finds on this cloud; None if it isn't simulated."""
+    """The speedup that SMPI finds on this cloud; None if it isn't simulated."""
 
     @property
     def name(self) -> str:
@@ -81,13 +81,13 @@ class Cell:
 
     @property
     def has_plans(self) -> bool:
-        """Whether the gain is that of the placement with plans for it."""
+        """Whether the speedup is that of the placement with plans for it."""
         return planned in self.medians
 
     @property
     def at_most_slower(self) -> str:
         """What the bar says of the program as it was run."""
-        return self.gain.at_most_slower if self.has_plans else self.at_most_slower_alone
+        return self.speedup.at_most_slower if self.has_plans else self.at_most_slower_alone
 
     @property
     def at_most_slower_alone(self) -> str:
@@ -97,22 +97,22 @@ class Cell:
         return self.alone.at_most_slower
 
 
-def gain_of(taken: Mapping[str, float]) -> float:
+def speedup_of(taken: Mapping[str, float]) -> float:
     """Returns the fastest rival's seconds over the mapping's, with plans where these were run; or
     the same of costs."""
     own = planned if planned in taken else "thalweg"
-    return min(taken[each] for each in rivals if each in taken) / taken[own]
+    return speedup(min(taken[each] for each in rivals if each in taken), taken[own])
 
 
-def simulated_gains() -> Gains:
-    """Returns the gains of as many simulated ranks as the lab has; none if there is no such page.
+def simulated_speedups() -> Speedups:
+    """Returns the speedups with as many simulated ranks as the lab has; none without such a page.
 
     They are those of its samples, since a part may be older than the list of rivals.
     """
     document = report.read_raw(report.results, "placement-smpi")
     here = {"hosts": uneven.HOSTS, "slots": slots}
     return {
-        _key(part.labels): gain_of({each["variant"]: each["simulated"] for each in part.samples})
+        _key(part.labels): speedup_of({each["variant"]: each["simulated"] for each in part.samples})
         for part in (read_parts(document) if document else [])
         if part.labels.items() >= here.items()
     }
@@ -129,7 +129,7 @@ def lacking(part: Part) -> list[str]:
     return found if any(each in variants for each in rivals) else [*found, "any rival"]
 
 
-def cell_of(part: Part, simulated: Gains) -> Cell | None:
+def cell_of(part: Part, simulated: Speedups) -> Cell | None:
     """Returns what a part's samples say; None if it lacks something."""
     if lacking(part):
         return None
@@ -143,26 +143,28 @@ def cell_of(part: Part, simulated: Gains) -> Cell | None:
         part,
         medians,
         rival,
-        gain=_rounds(part, rival, planned if planned in medians else "thalweg"),
+        speedup=_rounds(part, rival, planned if planned in medians else "thalweg"),
         alone=_rounds(part, rival, "thalweg"),
         repeated=_rounds(part, "block", "thalweg") if is_block else None,
-        promised=min(cost[each] for each in known) / cost["thalweg"] if cost["thalweg"] else 1.0,
+        promised=(
+            speedup(min(cost[each] for each in known), cost["thalweg"]) if cost["thalweg"] else 1.0
+        ),
         simulated=simulated.get(_key(part.labels)),
     )
 
 
 def cells_of(parts: Sequence[Part]) -> list[Cell]:
     """Returns the cells of all parts that lack nothing."""
-    simulated = simulated_gains()
+    simulated = simulated_speedups()
     return [cell for part in parts if (cell := cell_of(part, simulated))]
 
 
 def _rounds(part: Part, other: str, own: str) -> Rounds:
     """Compares two variants that have valid runs; by their medians if no round has both."""
     theirs, ours = _by_round(part, other), _by_round(part, own)
-    ratios = [theirs[turn] / ours[turn] for turn in theirs.keys() & ours.keys()]
+    ratios = [speedup(theirs[turn], ours[turn]) for turn in theirs.keys() & ours.keys()]
     if not ratios:
-        ratio = statistics.median(theirs.values()) / statistics.median(ours.values())
+        ratio = speedup(*(statistics.median(each.values()) for each in (theirs, ours)))
         return Rounds(0, ratio, ratio, ratio)
     return Rounds(len(ratios), statistics.median(ratios), *median_interval(ratios))
 

@@ -17,7 +17,7 @@ from bench.placement_gains import (
     least_ratio,
     missed,
     planned,
-    simulated_gains,
+    simulated_speedups,
     slots,
 )
 from bench.placement_programs import compared, kernels, lammps
@@ -60,14 +60,14 @@ def _times(parts: Sequence[Part], cells: Sequence[Cell]) -> Table:
         ],
     )  # fmt: skip
     for cell in cells:
-        labels, medians, gain = cell.part.labels, cell.medians, cell.gain
+        labels, medians, faster = cell.part.labels, cell.medians, cell.speedup
         table.add(
             labels["scenario"], labels["time"], labels["program"], labels["size"],
             *(seconds(medians[each]) if each in medians else "-" for each in (*compared, planned)),
-            times(gain.ratio), f"{gain.low:.2f} - {gain.high:.2f}", cell.at_most_slower,
+            times(faster.ratio), f"{faster.low:.2f} - {faster.high:.2f}", cell.at_most_slower,
             times(cell.alone.ratio), times(cell.promised),
             times(cell.simulated) if cell.simulated else "-",
-            gain.count, f"{cell.part.facts['dilation']:g}",
+            faster.count, f"{cell.part.facts['dilation']:g}",
             cell.part.facts.get("in_a_row", "-"),
         )  # fmt: skip
     table.notes += [*_verdicts(cells), _not_measured(parts), _left_out(parts), _SEEDS]
@@ -126,7 +126,7 @@ def _verdicts(cells: Sequence[Cell]) -> list[str]:
     by_cost = [cell for cell in cells if cell.promised >= bar]
     simulated = [cell for cell in cells if (cell.simulated or 0) >= bar]
     judged = sum(cell.simulated is not None for cell in cells)
-    there = sum(gain >= bar for gain in simulated_gains().values())
+    there = sum(each >= bar for each in simulated_speedups().values())
     reached, open_ = _reached(cells)
     repeated = [cell.repeated.ratio for cell in cells if cell.repeated]
     return [
@@ -150,7 +150,7 @@ def _verdicts(cells: Sequence[Cell]) -> list[str]:
 
 def _by_plans(cells: Sequence[Cell]) -> str:
     """Says in how many cells a gain is the plans', which collectives need more than placements."""
-    gaining = [cell for cell in cells if cell.has_plans and cell.gain.ratio >= bar]
+    gaining = [cell for cell in cells if cell.has_plans and cell.speedup.ratio >= bar]
     programs = " and ".join(dict.fromkeys(cell.part.labels["program"] for cell in gaining))
     if not gaining:
         return "None of these gains is that of plans."
@@ -164,8 +164,8 @@ def _by_plans(cells: Sequence[Cell]) -> str:
 def _reached(cells: Sequence[Cell]) -> tuple[int, int]:
     """Returns how many cells gain what is wanted, and of how many that isn't decided."""
     return (
-        sum(cell.gain.reaches_bar for cell in cells),
-        sum(cell.gain.may_reach_bar for cell in cells),
+        sum(cell.speedup.reaches_bar for cell in cells),
+        sum(cell.speedup.may_reach_bar for cell in cells),
     )
 
 
@@ -186,10 +186,10 @@ def _verdict(cells: Sequence[Cell]) -> str:
 def _slower(cells: Sequence[Cell]) -> str:
     """Names each cell that lost more than 3 %, and each whose plans hide such a loss of its
     placement, and says what that means for the bar."""
-    as_run = [cell for cell in cells if cell.gain.ratio < least_ratio]
+    as_run = [cell for cell in cells if cell.speedup.ratio < least_ratio]
     alone = [cell for cell in cells if cell.has_plans and cell.alone.ratio < least_ratio]
     names = [
-        f"{_named(cell.part)} {times(cell.gain.ratio)}, {cell.gain.count} rounds, "
+        f"{_named(cell.part)} {times(cell.speedup.ratio)}, {cell.speedup.count} rounds, "
         f"{cell.at_most_slower}"
         for cell in as_run
     ] + [

@@ -6,7 +6,14 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
 from bench.page import Part
-from bench.placement_gains import bar, block_planned, fastest_rival, gain_of, least_ratio, planned
+from bench.placement_gains import (
+    bar,
+    block_planned,
+    fastest_rival,
+    least_ratio,
+    planned,
+    speedup_of,
+)
 from bench.placement_programs import compared
 from bench.report import Table, percent, seconds, times
 from bench.smpi_run import eager_limit
@@ -46,7 +53,7 @@ def contents(parts: Sequence[Part]) -> list[Table]:
             labels["program"], labels["size"],
             *(seconds(taken[each]) if each in taken else "-"
               for each in (*compared, planned, block_planned)),
-            times(gain_of(taken)), times(gain_of(part.facts["cost"])),
+            times(speedup_of(taken)), times(speedup_of(part.facts["cost"])),
         )  # fmt: skip
     table.notes += _verdicts(found)
     return [table]
@@ -56,7 +63,7 @@ def _verdicts(found: Sequence[tuple[Part, Mapping[str, float]]]) -> list[str]:
     said = []
     for hosts, ranks in dict.fromkeys(_instances(part) for part, _ in found):
         of = [each for each in found if _instances(each[0]) == (hosts, ranks)]
-        gains = [gain_of(taken) for _, taken in of]
+        gains = [speedup_of(taken) for _, taken in of]
         over_block = [taken["block"] / taken["thalweg"] for _, taken in of]
         said.append(
             f"{ranks} ranks on {hosts} hosts, geometric means: gain "
@@ -68,9 +75,9 @@ def _verdicts(found: Sequence[tuple[Part, Mapping[str, float]]]) -> list[str]:
         said += _over_baseline(hosts, ranks, [taken for _, taken in of])
     worse = [
         f"{part.labels['program']} {part.labels['size']} on {part.labels['scenario']} in the "
-        f"{part.labels['time']}, {part.labels['hosts']} hosts, {times(gain)}"
+        f"{part.labels['time']}, {part.labels['hosts']} hosts, {times(faster)}"
         for part, taken in found
-        if (gain := gain_of(taken)) < least_ratio
+        if (faster := speedup_of(taken)) < least_ratio
     ]
     share = percent(1 - least_ratio)
     said.append(
@@ -86,7 +93,7 @@ def _apart(of: Sequence[tuple[Part, Mapping[str, float]]]) -> str:
     by_placement = [taken for _, taken in of if planned not in taken]
     if not by_plans or not by_placement:
         return ""
-    gains = [statistics.geometric_mean(map(gain_of, each)) for each in (by_placement, by_plans)]
+    gains = [statistics.geometric_mean(map(speedup_of, each)) for each in (by_placement, by_plans)]
     alone = statistics.geometric_mean(taken["block"] / taken["thalweg"] for taken in by_plans)
     return (
         f" The {len(by_placement)} without plans gain {times(gains[0])} by their placements; the "

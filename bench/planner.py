@@ -18,6 +18,7 @@ from bench.cases import block_bytes, by_collective_and_size, judge_networks, per
 from bench.page import Page, Part
 from bench.report import Subject, Table, percent, seconds, times
 from bench.settings import Settings
+from bench.summary import speedup
 from thalweg import bounds, planner, units
 from thalweg.algorithms import Algorithm, Parameters, Problem, Skeleton, all_algorithms
 from thalweg.collective import Collective, Kind, is_rooted
@@ -33,23 +34,25 @@ subject = Subject(
 sizes = (1_000, 64_000, 1_000_000, 32_000_000)
 large = 32_000_000
 usual_networks, most_hosts = 200, 256
-own = frozenset(
-    {"binary-scan", "earliest-tree", "group-exchange", "group-tree", "look-ahead-tree"}
-    | {
-        "packed-trees",
-        "paced-linear",
-        "postal-tree",
-        "shortest-path-tree",
-        "slowest-first",
-        "tree-per-rank",
-    }
-)
+own = frozenset((
+    "binary-scan", "earliest-tree", "group-exchange", "group-tree", "look-ahead-tree",
+    "packed-trees", "paced-linear", "postal-tree", "shortest-path-tree", "slowest-first",
+    "tree-per-rank",
+))  # fmt: skip
 """Algorithms that are neither an MPI library's nor a paper's that we compare with."""
-papers = frozenset(
-    {"hierarchical", "far-first", "two-tier", "site-scatter-allgather", "site-rabenseifner"}
-    | {"distance-tree", "hlot", "minimum-spanning-tree", "magpie", "mpich-g2"}
-)
-"""Algorithms that look at the network; the MPI libraries' take the ranks in their order."""
+papers = frozenset((
+    "hierarchical", "far-first", "two-tier", "site-scatter-allgather", "site-rabenseifner",
+    "distance-tree", "hlot", "minimum-spanning-tree", "magpie", "mpich-g2",
+))  # fmt: skip
+"""Algorithms of papers that we compare with, which look at the network."""
+libraries = frozenset((
+    "binary", "binomial", "bruck", "butterfly", "chain", "dissemination", "double-ring",
+    "exchange", "flat", "knomial", "linear", "linear-scan", "linear-sync", "mesh",
+    "neighbor-exchange", "pairwise", "pipelined-chain", "rabenseifner", "recursive-doubling",
+    "recursive-doubling-allgather", "recursive-doubling-scan", "recursive-halving", "ring",
+    "scatter-allgather", "scatter-doubling", "split-binary",
+))  # fmt: skip
+"""Algorithms of MPI libraries, which take the ranks in their order."""
 most_slower = 0.03
 least_gain = 0.25
 gains = ("bcast", "reduce", "allreduce", "allgather")
@@ -200,7 +203,7 @@ def rivals_of(problem: Problem) -> Iterator[tuple[str, Skeleton]]:
 
 def _built(algorithm: Algorithm, problem: Problem) -> Iterator[tuple[float, Skeleton]]:
     for wanted in algorithm.candidates(problem):
-        order = wanted.order if algorithm.name in papers else "rank"
+        order = "rank" if algorithm.name in libraries else wanted.order
         for window in (0, widest_window):  # where MPI libraries post many messages at once
             parameters = Parameters(**wanted.as_dict() | {"order": order, "window": window})
             skeleton = algorithm.build(problem, parameters)
@@ -261,7 +264,7 @@ def against_rivals(cases: Sequence[Case]) -> Table:
 
 def gain(cases: Sequence[Case]) -> float:
     """Returns the gain of speed, on the geometric mean: 0.25 is a quarter faster."""
-    return statistics.geometric_mean(case.rival_time / case.time for case in cases) - 1
+    return statistics.geometric_mean(speedup(case.rival_time, case.time) for case in cases) - 1
 
 
 def against_bound(cases: Sequence[Case]) -> Table:

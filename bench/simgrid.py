@@ -19,6 +19,7 @@ from bench.cases import by_collective_and_size
 from bench.page import Page, Part, Record
 from bench.report import Subject, Table, percent, times
 from bench.settings import Settings
+from bench.summary import speedup
 from thalweg import algorithms, export, network, paths, schedule, units
 from thalweg.algorithms import Problem, Skeleton
 from thalweg.errors import UserError
@@ -92,7 +93,7 @@ def slower(case: Case, by: By = by_simgrid) -> float:
 
 def gain(cases: Iterable[Case], by: By) -> float:
     """Returns the gain of speed, on the geometric mean: 0.25 is a quarter faster."""
-    return statistics.geometric_mean(by(case.rival) / by(case.plan) for case in cases) - 1
+    return statistics.geometric_mean(speedup(by(case.rival), by(case.plan)) for case in cases) - 1
 
 
 # Replaying -------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from bench.report import Subject, Table, console, percent, seconds, times
 from bench.session import LaunchFailedError, Session, with_thalweg
 from bench.settings import Settings
 from bench.smpi_model import Built, Model, Simulated, programs, seconds_of, variants
+from bench.summary import speedup
 from thalweg.lab import counters, validity
 
 subject = Subject(
@@ -196,7 +197,7 @@ def valid(samples: Sequence[Mapping[str, Any]], variant: str) -> list[float]:
 
 
 def contents(parts: Sequence[Part]) -> list[Table]:
-    return [compared(parts), gains(parts)]
+    return [compared(parts), speedups(parts)]
 
 
 def compared(parts: Sequence[Part]) -> Table:
@@ -249,8 +250,8 @@ def held(part: Part, variant: str) -> tuple[list[str], bool]:
     ], holds  # fmt: skip
 
 
-def gains(parts: Sequence[Part]) -> Table:
-    """What plans gain in either world, and what else is in the lab's times."""
+def speedups(parts: Sequence[Part]) -> Table:
+    """How much faster plans are in either world, and what else is in the lab's times."""
     table = Table(
         "What plans gain in both, and what the lab adds",
         ["scenario", "ranks", "program", "gain, lab", "gain, simulated", "computing, at most",
@@ -274,8 +275,8 @@ def gains(parts: Sequence[Part]) -> Table:
         whole = statistics.median(theirs)
         late = statistics.median(each["late"] for each in part.samples if not each["invalid"])
         table.add(
-            *place(part), times(whole / statistics.median(ours)),
-            times(simulated[smpi_model.native] / simulated[smpi_model.thalweg]),
+            *place(part), times(speedup(whole, statistics.median(ours))),
+            times(speedup(simulated[smpi_model.native], simulated[smpi_model.thalweg])),
             f"{100 * part.facts['computing'] / dilation / whole:.1f} %", f"{100 * late:.1f} %",
             *ends,
         )  # fmt: skip

@@ -18,6 +18,7 @@ from bench.smpi_run import (
     selectors,
     thalweg,
 )
+from bench.summary import speedup
 
 variants = (*selectors, rules, thalweg)
 even = 0.99  # times as fast as a rival, at least: not slower
@@ -78,13 +79,13 @@ def simulated_times(parts: Sequence[Part]) -> Table:
             "than 1,024.",
         ],
     )  # fmt: skip
-    gains: list[tuple[str, float]] = []
+    speedups: list[tuple[str, float]] = []
     for part in parts:
         runs = runs_of(part)
         for program in dict.fromkeys(run.program for run in runs):
             of = {run.variant: run for run in runs if run.program == program}
-            found = gain(of)
-            gains += [(program, found)] if found else []
+            found = over_best_rival(of)
+            speedups += [(program, found)] if found else []
             table.add(
                 *place(part), program, *(shown(of.get(variant)) for variant in variants),
                 times(found) if found else "-",
@@ -93,14 +94,14 @@ def simulated_times(parts: Sequence[Part]) -> Table:
         table.notes.append(
             'A program is "too long" whose simulation was ended, and then has no gain.'
         )
-    if without := [each for name, each in gains if name != smallest]:
+    if without := [each for name, each in speedups if name != smallest]:
         table.notes.append(
             f"Without IS of class S, Thalweg is at most {times(max(without))} as fast as the best "
             "rival."
         )
     table.notes.append(
-        f"Thalweg is slower than a rival in {sum(each < even for _, each in gains)} of "
-        f"{len(gains)} rows (more than 1 %)."
+        f"Thalweg is slower than a rival in {sum(each < even for _, each in speedups)} of "
+        f"{len(speedups)} rows (more than 1 %)."
     )
     return table
 
@@ -141,12 +142,12 @@ def most_ranks(parts: Sequence[Part]) -> str:
     return ", ".join(f"{name} {ranks:,}" for name, ranks in most.items())
 
 
-def gain(of: Mapping[str, Run]) -> float | None:
+def over_best_rival(of: Mapping[str, Run]) -> float | None:
     """How many times as fast as its best rival Thalweg is, of a program's runs by their variants;
     None if its own simulation, or every rival's, was ended or not run."""
     found = [of[variant].simulated if variant in of else None for variant in variants]
     rivals = [each for each in found[:-1] if each is not None]
-    return min(rivals) / found[-1] if found[-1] and rivals else None
+    return speedup(min(rivals), found[-1]) if found[-1] and rivals else None
 
 
 def runs_of(part: Part) -> list[Run]:

@@ -35,6 +35,16 @@ def summarise(samples: Sequence[float]) -> Summary:
     return Summary(len(samples), *(float(v) for v in (minimum, lower, median, upper, maximum, mad)))
 
 
+def speedup(theirs: float, ours: float) -> float:
+    """Returns how many times as fast ours is, from what both take."""
+    return theirs / ours
+
+
+def saved(theirs: float, ours: float) -> float:
+    """Returns the share of what theirs takes that ours saves; below 0 if it takes more."""
+    return 1 - ours / theirs
+
+
 @dataclass(frozen=True)
 class Ratio:
     """A ratio of medians with its 95 % bootstrap interval."""

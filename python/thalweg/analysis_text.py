@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 from rich.table import Table
 
-from thalweg import units
+from thalweg import console, units
 from thalweg.analysis import paths, stages, waits, words
 from thalweg.analysis.findings import Findings
 from thalweg.printable import plural, ranges
@@ -57,10 +57,7 @@ def _parts(found: Findings) -> Iterator[Any]:
 
 
 def _table(title: str, columns: Sequence[str]) -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for at, column in enumerate(columns):
-        table.add_column(column, justify="left" if at == 0 else "right")
-    return table
+    return console.table(*columns, title=title, left=[0])
 
 
 def _percent(share: float) -> str:
@@ -70,7 +67,7 @@ def _percent(share: float) -> str:
 def _shapes(found: Findings) -> Table:
     table = _table("Calls", ["collective", "calls", "algorithm", "usual", "total"])
     for row in found.shapes.head(MOST).iter_rows(named=True):
-        name = f"{row['kind']} of {units.size_to_text(row['size'])}, {row['ranks']} ranks"
+        name = words.shape_name(row["kind"], row["size"], row["ranks"])
         how = row["algorithm"] if row["planned"] else f"native ({row['reason']})"
         times = (ns_to_text(row["usual"]), ns_to_text(row["total"]))
         table.add_row(name, str(row["calls"]), how, *times)
@@ -120,7 +117,7 @@ def _breakdown(found: Findings) -> Table:
 def _tree_shape(found: Findings) -> tuple[int, str]:
     trees = found.shapes.join(found.breakdown.select("shape").unique(), on="shape", how="semi")
     row = trees.sort("ranks_ns", descending=True).row(0, named=True)
-    return row["shape"], f"{row['kind']} of {units.size_to_text(row['size'])}"
+    return row["shape"], words.shape_name(row["kind"], row["size"])
 
 
 def _groups(found: Findings) -> Iterator[Any]:
@@ -128,7 +125,7 @@ def _groups(found: Findings) -> Iterator[Any]:
     if planned.is_empty():
         return
     row = planned.row(0, named=True)
-    name = f"{row['kind']} of {units.size_to_text(row['size'])}"
+    name = words.shape_name(row["kind"], row["size"])
     table = _table(f"Ranks alike in {name}", ["ranks", "representative", "mean", "mostly"])
     for group in found.groups[row["shape"]][:MOST]:
         mostly = max(group.mean.items(), key=lambda item: item[1])
@@ -182,7 +179,7 @@ def document(found: Findings) -> dict[str, Any]:
     return {
         "verdict": words.sentences(verdict),
         "suspects": [
-            {"fault": each.fault, "culprit": each.culprit, "at_fault": each.fault_of,
+            {"fault": each.fault, "culprit": each.culprit, "at_fault": each.fault.at_fault,
              "cost": each.cost_ns * 1e-9, "share": each.share, "ranks": list(each.ranks)}
             for each in verdict.suspects
         ],

@@ -26,7 +26,7 @@ from thalweg.caution import Caution
 from thalweg.errors import UserError
 from thalweg.files import is_file, writing
 from thalweg.network import Network
-from thalweg.weather import Entry
+from thalweg.weather import PairValues
 
 
 def as_forecast(path: Path, net: Network, caution: Caution) -> Path:
@@ -54,7 +54,7 @@ def as_forecast(path: Path, net: Network, caution: Caution) -> Path:
 
 
 def calibrated_copy(
-    path: Path, copy: Path, net: Network, found: Entry, caution: Caution, *said: str
+    path: Path, copy: Path, net: Network, found: PairValues, caution: Caution, *said: str
 ) -> Path:
     """Returns the file of a calibrated copy of a network. Where it can't be written, a note says
     so, and the run goes on with the network's own file, `path`."""
@@ -93,7 +93,7 @@ def _newer(copy: Path, path: Path) -> Network | None:
 def calibrate(
     path: Path,
     net: Network,
-    found: Entry,
+    found: PairValues,
     caution: Caution,
     said: str = "the network has changed, and is calibrated anew",
 ) -> None:

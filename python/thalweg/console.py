@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 from thalweg.printable import printable
@@ -53,11 +53,24 @@ def styled(text: str, style: str) -> "Text":
     return Text(printable(text), style=style)
 
 
-def table(*headings: str, rows: Iterable[Sequence[str]] = ()) -> "Table":
-    """Returns a table without lines, for show()."""
+def table(
+    *headings: str, rows: Iterable[Sequence[str]] = (), title: str | None = None,
+    left: Container[int] | None = None, folded: Container[int] = (),
+) -> "Table":  # fmt: skip
+    """Returns a table without lines, for show().
+
+    left: the columns aligned left, others right; None: all are. folded: the columns that a narrow
+    terminal breaks within words rather than shortens.
+    """
     from rich.table import Table
 
-    found = Table(*headings, box=None, pad_edge=False)
+    found = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for at, heading in enumerate(headings):
+        found.add_column(
+            heading,
+            justify="left" if left is None or at in left else "right",
+            overflow="fold" if at in folded else "ellipsis",
+        )
     for row in rows:
         found.add_row(*row)
     return found

@@ -16,7 +16,7 @@ from thalweg import network as networks
 from thalweg.caution import THRESHOLD
 from thalweg.network import Network, host_numbers
 from thalweg.units import ratio_to_text
-from thalweg.weather import Entry, History, Pair, Quantity
+from thalweg.weather import History, Pair, PairValues, Quantity
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +43,7 @@ class Misfit:
         return 1 / better if self.quantity == "latency" else better
 
 
-def misfits(net: Network, found: Entry, threshold: float = THRESHOLD) -> list[Misfit]:
+def misfits(net: Network, found: PairValues, threshold: float = THRESHOLD) -> list[Misfit]:
     """Returns what was found to be more than `threshold` better or worse, the worst first."""
     place = host_numbers(net)
     result = []
@@ -64,7 +64,9 @@ def misfits(net: Network, found: Entry, threshold: float = THRESHOLD) -> list[Mi
     return sorted(result, key=lambda misfit: -abs(math.log(misfit.factor)))
 
 
-def known(history: History, since: float, least: int = 1, pairs: Set[Pair] | None = None) -> Entry:
+def known(
+    history: History, since: float, least: int = 1, pairs: Set[Pair] | None = None
+) -> PairValues:
     """Returns the forecast, as of now, of all pairs with at least `least` values since a time.
 
     `pairs`: those that are wanted; None: all. Cost: mostly that of their forecasts.
@@ -83,16 +85,16 @@ def known(history: History, since: float, least: int = 1, pairs: Set[Pair] | Non
             if sum(at >= since for at in own.times) >= least
         }
 
-    return Entry(now, "sample", values("latency"), values("bandwidth"))
+    return PairValues(values("latency"), values("bandwidth"))
 
 
-def latest(history: History) -> Entry:
+def latest(history: History) -> PairValues:
     """Returns the last value that is known of each pair."""
 
     def values(quantity: Quantity) -> dict[Pair, float]:
         return {pair: history.series(quantity, pair).values[-1] for pair in history.pairs(quantity)}
 
-    return Entry(time.time(), "sample", values("latency"), values("bandwidth"))
+    return PairValues(values("latency"), values("bandwidth"))
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Cause:
         return pair[0] in self.senders and pair[1] in self.receivers
 
 
-def causes(net: Network, found: Entry, quantity: Quantity, threshold: float) -> list[Cause]:
+def causes(net: Network, found: PairValues, quantity: Quantity, threshold: float) -> list[Cause]:
     """Returns the smallest set of causes, found greedily, that explains what doesn't fit.
 
     A port or a trunk is one if at least two pairs through it were measured, none of them fits, and
@@ -208,7 +210,7 @@ def _explained(
 
 
 def calibrated(
-    net: Network, found: Entry, threshold: float = THRESHOLD
+    net: Network, found: PairValues, threshold: float = THRESHOLD
 ) -> tuple[Network, list[str]]:
     """Returns the network with what didn't fit as it was found, and a line for each cause.
 

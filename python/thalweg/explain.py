@@ -94,10 +94,9 @@ def native_text(native: Native) -> str:
 
 def _candidates(candidates: Sequence[Candidate], kind: Kind, native: Native) -> Table:
     """Returns the rows; a cell of the first column, after its heading, reproduces its row."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column(f"THALWEG_FORCE={kind.name}=", overflow="fold")
-    for heading in ("", "estimate", "fast", "fluid"):
-        table.add_column(heading)
+    table = console.table(
+        f"THALWEG_FORCE={kind.name}=", "", "estimate", "fast", "fluid", folded=[0]
+    )
     shown = [
         (index, candidate)
         for index, candidate in enumerate(candidates)

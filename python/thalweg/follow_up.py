@@ -95,7 +95,7 @@ def _follow_up(prepared: Preparation, folder: Path, *, bound: bool, is_missing: 
     """
     if not prepared.plan:
         return None
-    from thalweg import host_names, knowledge, record, recording, run_placement
+    from thalweg import host_names, knowledge, record, recording, run_placement_text
 
     choice = prepared.choice
     placed = choice is not None and not choice.objection
@@ -109,7 +109,7 @@ def _follow_up(prepared: Preparation, folder: Path, *, bound: bool, is_missing: 
     knowledge.learn(run, prepared.known or host_names.own(prepared.placement))
     if run.status == 0 and not run.missing and not run.unfinished and prepared.known:
         _keep_time(prepared, run, bound=bound)
-    return run_placement.outcome(choice, run) if choice and placed else None
+    return run_placement_text.outcome(choice, run) if choice and placed else None
 
 
 def _keep_time(prepared: Preparation, run: "Run", *, bound: bool) -> None:

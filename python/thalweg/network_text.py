@@ -154,7 +154,11 @@ def levels(net: Network, grouping: Grouping) -> Table:
     built = grouping.build(net)
     classes = built.classes(net)
     hosts = net.hosts
-    table = console.table("level", "groups", "links inside", "network", "hosts of each group")
+    table = console.table(
+        "level", "groups", "links inside", "network", "hosts of each group",
+        title=f"Hierarchy for messages of {units.size_to_text(grouping.size)}: "
+        f"k = {grouping.base:g}, {grouping.scale}, span {grouping.most_span}",
+    )  # fmt: skip
     for index in reversed(range(1, len(built.levels))):
         level = built.levels[index]
         names = [description.span([hosts[host].name for host in group]) for group in level.groups]
@@ -165,11 +169,6 @@ def levels(net: Network, grouping: Grouping) -> Table:
             str(index), str(len(names)), f"<= {level.boundary}", classes[index],
             " | ".join(shown),
         )  # fmt: skip
-    table.title = (
-        f"Hierarchy for messages of {units.size_to_text(grouping.size)}: "
-        f"k = {grouping.base:g}, {grouping.scale}, span {grouping.most_span}"
-    )
-    table.title_justify = "left"
     return table
 
 

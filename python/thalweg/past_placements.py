@@ -21,9 +21,9 @@ from thalweg import (
     kept_mapping,
     mapping,
     matrices,
+    past_runs,
     placement,
     programs,
-    run_placement,
     wisdom,
 )
 from thalweg.hosts import Host
@@ -31,7 +31,7 @@ from thalweg.kept_mapping import MappingProblem
 from thalweg.matrices import Program
 from thalweg.network import Network, host_numbers
 from thalweg.record import Run
-from thalweg.run_placement import PlacementChoice, PredictedPlacement, hosts_of, seconds_of
+from thalweg.run_placement import PlacementChoice, PredictedPlacement
 from thalweg.units import time_to_text
 
 MOST = 16
@@ -84,7 +84,7 @@ class Tried:
 
 def keep(comparable: ComparableRuns, run: Run, net: Network) -> None:
     """Adds a run that went well, on the network that it had, unless that has other hosts."""
-    seconds, hosts = seconds_of(run), _in_network(net, hosts_of(run))
+    seconds, hosts = run.seconds, _in_network(net, run.host_of_rank)
     if seconds is None or hosts is None:
         return
     now = Timed(hosts, seconds, _cost(net, matrices.of_run(run), hosts))
@@ -179,7 +179,7 @@ def _return_to(
     """Returns the choice of a placement that was tried, and says so."""
     before = choice.before
     if choice.objection:  # which leaves out the run to compare with
-        before = run_placement.in_order(comparable.program, choice.usual.hosts)
+        before = past_runs.in_order(comparable.program, choice.usual.hosts)
     console.note(
         f"ranks are placed as in the fastest runs so far, which took {time_to_text(tried.seconds)}"
     )

@@ -1,4 +1,4 @@
-"""Finds what was recorded of an earlier run like the one to come."""
+"""Finds what was recorded of an earlier run like the one to come, and where its ranks were."""
 
 import contextlib
 import os
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thalweg import programs, recording
+from thalweg import host_names, programs, recording
 from thalweg.errors import UserError
 
 if TYPE_CHECKING:
@@ -59,6 +59,25 @@ def same(program: Sequence[str], ranks: int) -> "Iterator[Run]":
     wanted = programs.arguments(programs.whole(program))
     found = _usable(program, ranks)
     return _read(folder for folder, words in found if programs.arguments(words) == wanted)
+
+
+def in_order(program: Sequence[str], hosts: Sequence[str]) -> "Run | None":
+    """Returns the latest such record with the ranks on these hosts; None if there is none."""
+    return next((run for run in same(program, len(hosts)) if is_on(run, hosts)), None)
+
+
+def is_on(run: "Run", hosts: Sequence[str]) -> bool:
+    """Whether a run had its ranks on these hosts, with their domains or without."""
+    return host_names.as_in(hosts, run.hosts, domains=True) == run.host_of_rank
+
+
+def launcher_order(run: "Run") -> list[str] | None:
+    """Returns the host of each rank in the launcher's order, if the run was placed otherwise."""
+    found = run.launch.get("order")
+    if not isinstance(found, list) or len(found) != run.ranks:
+        return None
+    names = host_names.as_in([str(name) for name in found], run.hosts)
+    return names if names != run.host_of_rank else None
 
 
 def is_like(run: "Run", program: Sequence[str]) -> bool:

@@ -17,6 +17,7 @@ from thalweg.mapping import Mapping
 from thalweg.matrices import Program
 from thalweg.network import Network
 from thalweg.printable import ranges
+from thalweg.record import Run
 
 if TYPE_CHECKING:  # otherwise imported for a table: runs are placed without one
     from rich.console import RenderableType
@@ -66,19 +67,16 @@ def usual_hosts(net: Network, program: Program) -> list[Host]:
     all_hosts = net.hosts
     if program.run:
         with contextlib.suppress(UserError):
-            ranks_on = Counter(recorded(net, program))
+            ranks_on = Counter(recorded(net, program.run))
             return [Host(all_hosts[host].name, ranks) for host, ranks in ranks_on.items()]
     slots = -(-program.matrix.ranks // len(all_hosts))
     return [Host(host.name, slots) for host in all_hosts]
 
 
-def recorded(net: Network, program: Program) -> list[int]:
-    """Returns where the recorded run had its ranks. Raises UserError if that isn't known, or a host
-    isn't in the network."""
-    if not program.run:
-        raise UserError("--migration needs a run record, which says where ranks ran before")
-    names = program.run.hosts
-    return inputs.placement(net, [names[host] for host in program.run.placement])
+def recorded(net: Network, run: Run) -> list[int]:
+    """Returns where a recorded run had its ranks. Raises UserError if a host isn't in the
+    network."""
+    return inputs.placement(net, run.host_of_rank)
 
 
 def place(

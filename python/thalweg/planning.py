@@ -58,7 +58,7 @@ def choose(
     if not matrix and not recording.of_program(program):
         console.note(none_recorded)
         return None
-    from thalweg import past_placements, run_placement
+    from thalweg import past_placements, run_placement, run_placement_text
 
     in_blocks = launcher.form == "mpich-4" and any(host.slots > 1 for host in listed)
     began = time.monotonic()
@@ -89,7 +89,7 @@ def choose(
         began = time.monotonic()
         free = weighed(run_placement.choose_unrestricted(choice, net, listed), began)
         choice = run_placement.restricted(choice, free)
-    for line in run_placement.lines(choice):
+    for line in run_placement_text.lines(choice):
         console.note(line)
     return choice
 
@@ -202,11 +202,9 @@ def _takes_longer_than_runs(setting: Setting, program: Sequence[str]) -> bool:
     takes = wisdom.seconds_of_table(setting)
     if takes <= SHORT_PLANNING or not program:
         return False
-    from thalweg import run_placement
-
     ran = 0.0
     for run in past_runs.same(program, len(setting.placement)):
-        ran += (run_placement.seconds_of(run) or math.inf) * run.dilation
+        ran += (run.seconds or math.inf) * run.dilation
         if ran >= takes:  # No more records need be read.
             return False
     return True

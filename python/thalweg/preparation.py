@@ -266,11 +266,11 @@ def _too_short_to_measure(
     is_asked_for = request.network or request.matrix or request.caution.start == "full"
     if is_asked_for or request.started_by_user or not program or knowledge.is_known(listed):
         return ""
-    from thalweg import past_runs, run_placement
+    from thalweg import past_runs
     from thalweg.units import time_to_text
 
     before = next(past_runs.same(program, ranks), None)
-    took = run_placement.seconds_of(before) if before else None
+    took = before.seconds if before else None
     if took is None or took > knowledge.QUICK_START:
         return ""
     return (

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from thalweg import clocks, record_file, record_rules, recording
 from thalweg.clocks import HostClock
 from thalweg.errors import UserError
-from thalweg.record_file import RATIOS, SIZE_CLASSES, RankRecord, parts_of
+from thalweg.record_file import RATIOS, SIZE_CLASSES, EntryKind, RankRecord, parts_of
 
 __all__ = [
     "CALLS",
@@ -126,8 +126,8 @@ class Run:
 
     @property
     def dilation(self) -> float:
-        """The dilation of the lab that it ran on; 1 elsewhere. `calls`, `links` and `wall`
-        are divided by it."""
+        """The dilation of the lab that it ran on; 1 elsewhere. `calls`, `links`, `wall`
+        and `seconds` are divided by it."""
         return dilation_of(self.description)
 
     @property
@@ -144,6 +144,11 @@ class Run:
         """The number of each rank's host."""
         return list(self.description["placement"])
 
+    @cached_property
+    def host_of_rank(self) -> Sequence[str]:
+        """The name of each rank's host, as it calls itself."""
+        return [self.hosts[host] for host in self.placement]
+
     @property
     def launch(self) -> Mapping[str, Any]:
         """What the launcher knew of the run; empty if it didn't start it, or never saw its end."""
@@ -154,6 +159,17 @@ class Run:
         """The launcher's exit status; None if it isn't known."""
         status = self.launch.get("status")
         return status if isinstance(status, int) else None
+
+    @property
+    def start(self) -> str:
+        """When the launcher started it, in words."""
+        return str(self.launch.get("start", "an unknown time"))
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took, its start by the launcher included; None if it isn't known."""
+        found = self.launch.get("seconds")
+        return found / self.dilation if isinstance(found, int | float) and found > 0 else None
 
     @cached_property
     def missing(self) -> Sequence[int]:
@@ -176,15 +192,15 @@ class Run:
     @cached_property
     def matrix(self) -> CommunicationMatrix:
         """Messages point to point."""
-        return self._sent(1)
+        return self._sent(EntryKind.messages)
 
     @cached_property
     def neighbor_blocks(self) -> CommunicationMatrix:
         """Blocks of collectives of neighbourhoods."""
-        return self._sent(6)
+        return self._sent(EntryKind.neighbor_blocks)
 
-    def _sent(self, kind: int) -> CommunicationMatrix:
-        sender, entries = self._table(kind, record_file.MESSAGES)
+    def _sent(self, kind: EntryKind) -> CommunicationMatrix:
+        sender, entries = self._table(kind)
         phase = contacts(sender, entries["to"])
         order = np.lexsort((entries["to"], sender))
         return CommunicationMatrix(
@@ -199,7 +215,7 @@ class Run:
 
     @cached_property
     def one_sided(self) -> OneSided:
-        rank, entries = self._table(5, record_file.ONE_SIDED)
+        rank, entries = self._table(EntryKind.one_sided)
         order = np.lexsort((entries["to"], rank))
         counts = (entries[name][order] for name in ("writes", "written", "reads", "read"))
         return OneSided(self.ranks, rank[order], entries["to"][order].astype(np.int64), *counts)
@@ -207,7 +223,7 @@ class Run:
     @cached_property
     def calls(self) -> NDArray[np.void]:
         """Collective calls, by rank and key: CALLS."""
-        rank, entries = self._table(2, record_file.CALLS)
+        rank, entries = self._table(EntryKind.calls)
         used = entries["calls"] > 0
         rank, entries = rank[used], entries[used]
         found = np.zeros(len(entries), CALLS)
@@ -231,11 +247,16 @@ class Run:
         found: NDArray[np.void] = self.calls[self.calls["nonblocking"] == 0]
         return found
 
+    @property
+    def seconds_in_collectives(self) -> float:
+        """What a rank spent in blocking collectives, on average."""
+        return float(self.blocking_calls["seconds"].sum()) / self.ranks
+
     @cached_property
     def communicators(self) -> Mapping[int, Sequence[int]]:
         """World ranks of the members by rank, by what calls have as `communicator`; -1: not known,
         since that rank left nothing."""
-        world_rank, entries = self._table(4, record_file.COMMUNICATOR)
+        world_rank, entries = self._table(EntryKind.communicator)
         found: dict[int, list[int]] = {}
         for rank, entry in zip(world_rank, entries, strict=True):
             members = found.setdefault(int(entry["members"]), [-1] * int(entry["ranks"]))
@@ -249,7 +270,7 @@ class Run:
         pairs: dict[tuple[int, int], _Link] = {}
         for part in self.parts:
             here = int(part.header["host"])
-            for entry in part.entries[3]:
+            for entry in part.entries[EntryKind.link]:
                 there = int(entry["host"])
                 pairs.setdefault((there, here), _Link()).receive(part.header, entry)
                 pairs.setdefault((here, there), _Link()).send(part.header, entry)
@@ -274,7 +295,7 @@ class Run:
         at = int(number) - (1 if table == "algorithms" else 0)
         return str(names[at]) if 0 <= at < len(names) else "native"
 
-    def _table(self, kind: int, dtype: Any) -> tuple[NDArray[np.int64], NDArray[np.void]]:
+    def _table(self, kind: EntryKind) -> tuple[NDArray[np.int64], NDArray[np.void]]:
         """Returns all entries of a kind, and the ranks that they are of."""
         tables = [part.entries[kind] for part in self.parts]
         ranks = [
@@ -282,7 +303,7 @@ class Run:
             for part, table in zip(self.parts, tables, strict=True)
         ]
         if not tables:
-            return np.zeros(0, np.int64), np.zeros(0, dtype)
+            return np.zeros(0, np.int64), np.zeros(0, record_file.KINDS[kind])
         return np.concatenate(ranks), np.concatenate(tables)
 
 

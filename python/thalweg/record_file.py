@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,28 @@ CALL_KEY = (
 )  # fmt: skip
 IS_NONBLOCKING = 1
 """The bit of a call's flags."""
-KINDS = {1: MESSAGES, 2: CALLS, 3: LINK, 4: COMMUNICATOR, 5: ONE_SIDED, 6: MESSAGES}
+
+
+class EntryKind(IntEnum):
+    """What an entry has, as src/runtime/observe/record_file.hpp numbers it."""
+
+    messages = 1
+    calls = 2
+    link = 3
+    communicator = 4
+    one_sided = 5
+    neighbor_blocks = 6
+
+
+KINDS = {
+    EntryKind.messages: MESSAGES,
+    EntryKind.calls: CALLS,
+    EntryKind.link: LINK,
+    EntryKind.communicator: COMMUNICATOR,
+    EntryKind.one_sided: ONE_SIDED,
+    EntryKind.neighbor_blocks: MESSAGES,
+}
+"""The form of entries of each kind."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +140,7 @@ class RankRecord:
     """One rank's part, as it is in a file."""
 
     header: Any
-    entries: Mapping[int, NDArray[np.void]]
+    entries: Mapping[EntryKind, NDArray[np.void]]
     """Entries by their kind."""
 
     @property
@@ -157,16 +179,20 @@ def parts_of(path: Path) -> Iterator[RankRecord]:
         at = len(content) if is_last else end
 
 
-def _entries(content: bytes, at: int, end: int, cut_off: UserError) -> dict[int, NDArray[np.void]]:
+def _entries(
+    content: bytes, at: int, end: int, cut_off: UserError
+) -> dict[EntryKind, NDArray[np.void]]:
     """Returns the entries of a rank, by kind. Those of unknown kinds are left out."""
-    found: dict[int, list[int]] = {kind: [] for kind in KINDS}
+    found: dict[EntryKind, list[int]] = {kind: [] for kind in EntryKind}
+    known = {kind.value: kind for kind in EntryKind}
     while at < end:
-        kind, size = (
+        number, size = (
             int.from_bytes(content[at + part : at + part + 4], "little") for part in (0, 4)
         )
-        if size < 8 or at + size > end or (kind in KINDS and size != KINDS[kind].itemsize):
+        kind = known.get(number)
+        if size < 8 or at + size > end or (kind and size != KINDS[kind].itemsize):
             raise cut_off
-        if kind in KINDS:
+        if kind:
             found[kind].append(at)
         at += size
     return {

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from thalweg import record_folder, shape
 from thalweg.errors import UserError
 from thalweg.files import is_file, parse_json, read_text
-from thalweg.record_file import RankRecord
+from thalweg.record_file import EntryKind, RankRecord
 from thalweg.shape import WHOLE
 
 MOST = 1 << 53
@@ -89,12 +89,12 @@ def check_one_run(
         if part.header["world_size"] != ranks or not 0 <= part.rank < ranks:
             refuse(f"rank {part.rank} doesn't fit {ranks} ranks")
         for counted in ("messages", "bytes"):
-            if part.entries[1][counted].astype(float).sum() > MOST:
+            if part.entries[EntryKind.messages][counted].astype(float).sum() > MOST:
                 refuse(f"rank {part.rank}'s record counts more than {MOST} {counted}")
-        for to in part.entries[1]["to"]:
+        for to in part.entries[EntryKind.messages]["to"]:
             if not 0 <= to <= ranks:
                 refuse(f"rank {part.rank}'s record names rank {to}, beyond {ranks}")
-        for host in (part.header["host"], *part.entries[3]["host"]):
+        for host in (part.header["host"], *part.entries[EntryKind.link]["host"]):
             if not 0 <= host < hosts:
                 refuse(f"rank {part.rank}'s record names host {host}, beyond {hosts}")
     for part, other in pairwise(parts):

@@ -1,14 +1,11 @@
-"""Chooses which rank a program's run has on which host, by what an earlier run sent; says what that
-promises, and afterwards what came of it."""
+"""Chooses which rank a program's run has on which host, by what an earlier run sent."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from thalweg import (
     binding,
-    host_names,
     inputs,
     kept_mapping,
     mapping,
@@ -27,7 +24,7 @@ from thalweg.mapping import Mapping, TrafficSums
 from thalweg.matrices import Program
 from thalweg.network import Network
 from thalweg.record import Run
-from thalweg.units import size_to_text, time_to_text
+from thalweg.units import time_to_text
 
 LEAST_SHARE = 0.05
 """The share of the communication's cost that a placement must save, or the launcher's order stays.
@@ -104,10 +101,10 @@ def choose(
     problem = _problem(net, listed, usual, known, "inter-only" if in_blocks else "thalweg")
     if not matrix and (why := _takes_too_long(problem, program)):
         raise UserError(why)
-    source = f"{matrix}" if matrix or not known.run else f"the run of {_when(known.run)}"
+    source = f"{matrix}" if matrix or not known.run else f"the run of {known.run.start}"
     now, best = _usual_and_best(problem)
     objection = _objection(now.total, best.total, _earlier_seconds(known))
-    before = None if objection else in_order(program, usual)
+    before = None if objection else past_runs.in_order(program, usual)
     return PlacementChoice(source, known, now, best, objection, before, bool(net.sites))
 
 
@@ -275,131 +272,5 @@ def restricted(choice: PlacementChoice, free: PlacementChoice) -> PlacementChoic
     return replace(choice, restriction=said)
 
 
-def launcher_order(run: Run) -> list[str] | None:
-    """Returns the host of each rank in the launcher's order, if the run was placed otherwise."""
-    found = run.launch.get("order")
-    if not isinstance(found, list) or len(found) != run.ranks:
-        return None
-    names = host_names.as_in([str(name) for name in found], run.hosts)
-    return names if names != hosts_of(run) else None
-
-
-def in_order(program: Sequence[str], hosts: Sequence[str]) -> Run | None:
-    """Returns the latest recorded run with the same arguments and the ranks on these hosts."""
-    for run in past_runs.same(program, len(hosts)):
-        if is_on(run, hosts):
-            return run
-    return None
-
-
-def is_on(run: Run, hosts: Sequence[str]) -> bool:
-    """Whether a run had its ranks on these hosts, with their domains or without."""
-    return host_names.as_in(hosts, run.hosts, domains=True) == hosts_of(run)
-
-
-def hosts_of(run: Run) -> list[str]:
-    """By rank, as the hosts call themselves."""
-    return [run.hosts[host] for host in run.placement]
-
-
-def seconds_of(run: Run) -> float | None:
-    """How long a recorded run took, its start by the launcher included; None if not known."""
-    found = run.launch.get("seconds")
-    return found / run.dilation if isinstance(found, int | float) and found > 0 else None
-
-
 def _earlier_seconds(known: Program) -> float | None:
-    return seconds_of(known.run) if known.run else None
-
-
-def in_collectives(run: Run) -> float:
-    """Returns the seconds that a rank spent in blocking collectives, on average."""
-    return float(run.blocking_calls["seconds"].sum()) / run.ranks
-
-
-def _when(run: Run) -> str:
-    return str(run.launch.get("start", "an unknown time"))
-
-
-# What is said -----------------------------------------------------------------------------------
-
-
-def lines(choice: PlacementChoice) -> Iterator[str]:
-    """What was chosen, and what it promises."""
-    if choice.restriction:
-        yield choice.restriction
-    if choice.objection:
-        yield f"the launcher's order stays: {choice.objection} ({choice.source})"
-        return
-    yield (
-        f"{choice.moved} of {len(choice.usual.hosts)} ranks start on another host than in the "
-        f"launcher's order, by what was sent in {choice.source}:"
-    )
-    yield f"{'':36}{'launcher':>12}{'placed':>12}"
-    for name, usual, best in _rows(choice):
-        yield f"{name:36}{usual:>12}{best:>12}"
-
-
-def _rows(choice: PlacementChoice) -> Iterator[tuple[str, str, str]]:
-    pair = choice.usual.traffic, choice.best.traffic
-    for name, field in (
-        ("sent point to point inside hosts", "intra_host"),
-        ("sent point to point between hosts", "inter_host"),
-        ("sent point to point between sites", "inter_site"),
-    ):
-        is_known = field != "inter_site" or choice.has_sites
-        usual, best = (
-            size_to_text(round(getattr(traffic, field))) if is_known else "-" for traffic in pair
-        )
-        yield name, usual, best
-    for name, times in (
-        ("CommTime, point to point", [traffic.comm_time for traffic in pair]),
-        ("communication of a rank", [choice.usual.total, choice.best.total]),
-    ):
-        usual, best = map(time_to_text, times)
-        yield name, usual, best
-
-
-def outcome(choice: PlacementChoice, run: Run) -> str:
-    """Compares what was predicted with what the run's record says."""
-    if not is_on(run, choice.chosen.hosts):
-        return "the launcher placed ranks otherwise than it was told: nothing to compare"
-    took = seconds_of(run)
-    if took is None:
-        return "how long the run took isn't recorded"
-    text = f"the run took {time_to_text(took)}"
-    before = choice.before
-    if before is None or (earlier := seconds_of(before)) is None:
-        return text + "; none with these arguments is recorded in the launcher's order"
-    predicted = choice.usual.total - choice.best.total
-    saved = earlier - took
-    return (
-        f"{text}, in the launcher's order {time_to_text(earlier)} ({_when(before)}): "
-        f"{time_to_text(abs(saved))} {'less' if saved >= 0 else 'more'}, where a rank's "
-        f"communication was to take {time_to_text(predicted)} less if nothing overlaps; "
-        f"collectives took a rank {time_to_text(in_collectives(run))}, then "
-        f"{time_to_text(in_collectives(before))}"
-    )
-
-
-def as_json(choice: PlacementChoice) -> dict[str, Any]:
-    return {
-        "source": choice.source,
-        "hosts": list(choice.chosen.hosts),
-        "moved": choice.moved,
-        "objection": choice.objection or None,
-        "restriction": choice.restriction or None,
-        "launcher": _figures(choice.usual, has_sites=choice.has_sites),
-        "best": _figures(choice.best, has_sites=choice.has_sites),
-    }
-
-
-def _figures(placed: PredictedPlacement, *, has_sites: bool) -> dict[str, float | None]:
-    traffic = placed.traffic
-    return {
-        "cost": placed.total,
-        "comm_time": traffic.comm_time,
-        "intra_host": traffic.intra_host,
-        "inter_host": traffic.inter_host,
-        "inter_site": traffic.inter_site if has_sites else None,
-    }
+    return known.run.seconds if known.run else None

@@ -44,7 +44,7 @@ def read(
             "rank-*.events, and give each run a folder of its own"
         )
     names, library, dilation = _known(folder, known)
-    names_of_hosts = [known.hosts[host] for host in known.placement] if known else None
+    names_of_hosts = known.host_of_rank if known else None
     if network is None and names_of_hosts and (folder / record_folder.NETWORK).is_file():
         network = folder / record_folder.NETWORK
     net = inputs.network(network) if network else None

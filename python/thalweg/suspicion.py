@@ -1,11 +1,12 @@
 """What the history of a network lets suspect of it, and what it tells surely."""
 
 import math
+import time
 from collections.abc import Mapping, Set
 
 from thalweg import drift, forecast
 from thalweg.network import Network, host_numbers
-from thalweg.weather import Entry, History, Pair, Quantity, Series
+from thalweg.weather import Entry, History, Pair, PairValues, Quantity, Series
 
 SLOW = 2.0
 """A pair is suspicious whose transfers take this many times as long as in earlier runs."""
@@ -86,11 +87,11 @@ def of_runs(
 def _verdicts(net: Network, later: History, at: int, threshold: float) -> list[bool]:
     """Returns whether the network fits each measurement that came after an entry and has values
     that differ from the network in the entry; only these count."""
-    off = drift.misfits(net, later.entries[at], threshold)
+    off = drift.misfits(net, later.entries[at].values, threshold)
     latency = {misfit.pair for misfit in off if misfit.quantity == "latency"}
     bandwidth = {misfit.pair for misfit in off if misfit.quantity == "bandwidth"}
     measured = (
-        Entry(each.at, each.source, _only(each.latency, latency), _only(each.bandwidth, bandwidth))
+        PairValues(_only(each.latency, latency), _only(each.bandwidth, bandwidth))
         for each in later.entries[at + 1 :]
         if off and is_measured(each)
     )
@@ -105,13 +106,14 @@ def _only(values: Mapping[Pair, float], pairs: Set[Pair]) -> dict[Pair, float]:
     return {pair: values[pair] for pair in values.keys() & pairs}
 
 
-def sure(net: Network, later: History, threshold: float) -> Entry:
+def sure(net: Network, later: History, threshold: float) -> PairValues:
     """Returns forecasts that rest on enough values, without those that differ by hardly more from
     the network than forecasts of that pair were wrong before."""
     expected = drift.known(later, 0, least=ENOUGH)
+    now = time.time()
 
     def is_sure(misfit: drift.Misfit) -> bool:
-        error = later.series(misfit.quantity, misfit.pair).forecast(expected.at).error
+        error = later.series(misfit.quantity, misfit.pair).forecast(now).error
         return abs(math.log(misfit.factor)) > BEYOND * error
 
     off = drift.misfits(net, expected, threshold)
@@ -120,7 +122,6 @@ def sure(net: Network, later: History, threshold: float) -> Entry:
     def only_sure(quantity: Quantity, values: Mapping[Pair, float]) -> dict[Pair, float]:
         return {pair: value for pair, value in values.items() if (quantity, pair) not in unsure}
 
-    return Entry(
-        expected.at, "sample",
-        only_sure("latency", expected.latency), only_sure("bandwidth", expected.bandwidth),
-    )  # fmt: skip
+    return PairValues(
+        only_sure("latency", expected.latency), only_sure("bandwidth", expected.bandwidth)
+    )

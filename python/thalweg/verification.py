@@ -14,7 +14,7 @@ from thalweg.errors import UserError
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.network import Network, host_numbers
-from thalweg.weather import Entry, History, Pair
+from thalweg.weather import History, Pair, PairValues
 
 FRESH = 3600.0
 """Seconds for which a network counts as known after anything of it was measured."""
@@ -41,7 +41,7 @@ def listed(net: Network, hosts: Sequence[Host]) -> dict[str, str]:
 
 def heard(
     net: Network, telling: Sequence[tuple[int, int]], hosts: Iterable[str], caution: Caution
-) -> Entry | None:
+) -> PairValues | None:
     """Returns what is known of a network since it was measured, of the last hour at most; None if
     of too few telling pairs, or if what a run found contradicts the network and wasn't looked at.
 
@@ -83,7 +83,10 @@ def to_sample_of_file(
 
 
 def is_another(
-    net: Network, telling: Sequence[tuple[int, int]], off: Sequence[drift.Misfit], found: Entry
+    net: Network,
+    telling: Sequence[tuple[int, int]],
+    off: Sequence[drift.Misfit],
+    found: PairValues,
 ) -> bool:
     """Whether so little of a network is as it was found that it must be another one's.
 
@@ -133,21 +136,18 @@ def names_of(net: Network, pairs: Iterable[tuple[int, int]]) -> set[Pair]:
 
 def with_others(
     net: Network,
-    found: Entry,
+    found: PairValues,
     off: Sequence[drift.Misfit],
     start: Start,
     hosts: Sequence[str] | None = None,
-) -> Entry:
+) -> PairValues:
     """Returns what was found, and of pairs that tell how far what doesn't fit goes."""
     place = host_numbers(net)
     among = None if hosts is None else host_places(net, hosts)
     around = sampling.around(net, [(place[m.pair[0]], place[m.pair[1]]) for m in off], among)
     if not (more := sample(net, around, start, hosts)):
         return found
-    return Entry(
-        more.at, "sample",
-        {**found.latency, **more.latency}, {**found.bandwidth, **more.bandwidth},
-    )  # fmt: skip
+    return PairValues({**found.latency, **more.latency}, {**found.bandwidth, **more.bandwidth})
 
 
 def sample(
@@ -155,7 +155,7 @@ def sample(
     pairs: Collection[tuple[int, int]],
     start: Start,
     hosts: Sequence[str] | None = None,
-) -> Entry | None:
+) -> PairValues | None:
     """Samples pairs, and says for how many there was no time. None, with a note, if that isn't
     possible: the run goes on without.
 
@@ -175,4 +175,4 @@ def sample(
             f"the bandwidth of {missing} of {len(pairs)} sampled pairs isn't verified: the sample "
             "had no time for it; the next one begins with them"
         )
-    return found
+    return found.values

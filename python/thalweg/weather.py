@@ -37,6 +37,16 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
+class PairValues:
+    """Values of pairs, by the hosts' names: what was measured, or is forecast."""
+
+    latency: Mapping[Pair, float] = field(default_factory=dict)
+    """Seconds."""
+    bandwidth: Mapping[Pair, float] = field(default_factory=dict)
+    """Bytes per second of a single flow."""
+
+
+@dataclass(frozen=True)
 class Entry:
     """What was found at one time; pairs and ports by the hosts' names."""
 
@@ -52,6 +62,10 @@ class Entry:
     ports: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Egress and ingress in bytes per second; infinite: no limit known."""
     trunks: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def values(self) -> PairValues:
+        return PairValues(self.latency, self.bandwidth)
 
 
 @dataclass(frozen=True)

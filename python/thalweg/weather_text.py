@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from statistics import median
 from typing import Any
 
-from rich.table import Table
-
-from thalweg import units
+from thalweg import console, units
 from thalweg.drawing import LETTER, escape, svg, text
 from thalweg.errors import UserError
 from thalweg.network import Network
@@ -77,7 +75,7 @@ def parts(history: History, found: Sequence[Line], net: Network | None = None) -
         "",
     ]
     shown = _most_varied(found)
-    table = Table("quantity", "from", "to", "", "seen", "forecast", "by", box=None, pad_edge=False)
+    table = console.table("quantity", "from", "to", "", "seen", "forecast", "by")
     for line in sorted(shown, key=lambda line: found.index(line)):
         table.add_row(
             line.quantity, *line.pair, sparkline(line.series.values), str(len(line.series.values)),

@@ -54,7 +54,7 @@ def test_later_runs_start_ranks_by_earlier_ones(
     assert first["placement"] is None
     assert "is recorded: the launcher's order stays" in said
     kept = record.read(Path(first["record"]))
-    assert [kept.hosts[host] for host in kept.placement] == SITES_IN_TURN.split(",")
+    assert kept.host_of_rank == SITES_IN_TURN.split(",")
 
     second, said = run(two_sites, tmp_path, *WHOLE, "--", *sor)
     placed = second["placement"]
@@ -62,7 +62,7 @@ def test_later_runs_start_ranks_by_earlier_ones(
     assert placed["hosts"][0] == "west0" and placed["objection"] is None
     assert placed["best"]["inter_site"] < placed["launcher"]["inter_site"]
     kept = record.read(Path(second["record"]))
-    assert [kept.hosts[host] for host in kept.placement] == placed["hosts"]
+    assert kept.host_of_rank == placed["hosts"]
     assert "the plan is for another placement" not in said
     assert "the run took" in second["outcome"] and "in the launcher's order" in second["outcome"]
 

@@ -2,14 +2,12 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from recorded import Recording, small_tree
 
 from thalweg import network, record, runs
 from thalweg.cli import main
-from thalweg.clocks import UNKNOWN
 from thalweg.collective import Kind
 
 
@@ -140,11 +138,12 @@ def test_a_run_record_knows_its_hosts_and_network(
     network.write(net, folder / "network.json")
     (folder / "run.json").write_text("{}")
     names = [host.name for host in net.hosts]
-    described = SimpleNamespace(
-        hosts=[names[2], names[0]], placement=[0, 1, 1], clocks=[UNKNOWN, UNKNOWN], description={},
-        number=1,
-    )  # fmt: skip
-    monkeypatch.setattr(record, "read", lambda _: described)
+    unknown: dict[str, list[int]] = {"at_ns": [], "offset_ns": [], "error_ns": []}
+    described = {
+        "run": "1", "ranks": 3, "hosts": [names[2], names[0]], "placement": [0, 1, 1],
+        "clocks": [unknown, unknown],
+    }  # fmt: skip
+    monkeypatch.setattr(record, "read", lambda _: record.Run(folder, described, ()))
     found = runs.read(folder)
     assert found.hosts == (names[2], names[0], names[0])
     assert found.placement == (2, 0, 0)

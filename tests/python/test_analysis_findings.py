@@ -22,6 +22,7 @@ from thalweg.analysis import (
     waits,
     words,
 )
+from thalweg.analysis.faults import Fault
 from thalweg.collective import Kind
 from thalweg.network import Trunk
 
@@ -235,7 +236,7 @@ def test_a_disturbance_that_returns_has_a_period_wherever_it_strikes(inside: boo
     assert len(costly) == t // 500_000_000
     (suspect,) = found.verdict.suspects
     assert suspect.culprit == "rank 1"
-    assert suspect.fault == ("busy core" if inside else "late rank")
+    assert suspect.fault == (Fault.busy_core if inside else Fault.late_rank)
 
 
 # Links and verdicts ----------------------------------------------------------------------------
@@ -299,7 +300,7 @@ def test_a_late_rank_is_found_on_communicators_that_come_and_go() -> None:
     found = findings.find(run)
     assert found.shapes["calls"].to_list() == [30]
     first = found.verdict.suspects[0]
-    assert (first.fault, first.culprit) == ("late rank", "rank 3")
+    assert (first.fault, first.culprit) == (Fault.late_rank, "rank 3")
 
 
 def test_of_very_many_calls_some_stand_for_all() -> None:

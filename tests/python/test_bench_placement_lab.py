@@ -88,8 +88,8 @@ def test_gains_that_are_not_decided_leave_the_bar_open(
     """Ten cells have a simulated gain; all may have it on the lab, or three of them don't."""
     key = ("uneven-pairs", "morning", "lu")
     known = {(*key, size): 2.0 for size in range(10)}
-    monkeypatch.setattr(placement_lab_page, "simulated_gains", lambda: known)
-    monkeypatch.setattr(placement_gains, "simulated_gains", lambda: known)
+    monkeypatch.setattr(placement_lab_page, "simulated_speedups", lambda: known)
+    monkeypatch.setattr(placement_gains, "simulated_speedups", lambda: known)
     parts = []
     for size in range(10):
         rounds = 6 if decided is None or size < decided else 2
@@ -245,8 +245,8 @@ def test_gains_are_wanted_where_they_are_simulated(
     monkeypatch: pytest.MonkeyPatch, simulated: float | None, verdict: str
 ) -> None:
     known = {("uneven-pairs", "morning", "lu", 64): simulated} if simulated else {}
-    monkeypatch.setattr(placement_lab_page, "simulated_gains", lambda: known)
-    monkeypatch.setattr(placement_gains, "simulated_gains", lambda: known)
+    monkeypatch.setattr(placement_lab_page, "simulated_speedups", lambda: known)
+    monkeypatch.setattr(placement_gains, "simulated_speedups", lambda: known)
     times = {name: [1.4] * 6 for name in ("block", "interleave", "scotch")} | {"thalweg": [1.0] * 6}
     table = tables([part(samples(times), promised=1.6)])[0]
     shown = table.rows[0][table.columns.index("simulated")]
@@ -263,7 +263,7 @@ def test_simulated_gains_are_those_of_as_many_hosts(
 ) -> None:
     """They follow from the samples, whatever a part had for a gain when it was made."""
     monkeypatch.setattr(report, "results", tmp_path / "results")
-    assert not placement_gains.simulated_gains()
+    assert not placement_gains.simulated_speedups()
     cell = {"scenario": "uneven-ways", "time": "evening", "program": "bt", "size": 32}
     parts = [
         Part(
@@ -281,7 +281,7 @@ def test_simulated_gains_are_those_of_as_many_hosts(
     file = report.raw_file(report.results, "placement-smpi")
     file.parent.mkdir()
     file.write_bytes(lzma.compress(json.dumps(write_parts(parts)).encode()))
-    assert placement_gains.simulated_gains() == {("uneven-ways", "evening", "bt", 32): 1.7}
+    assert placement_gains.simulated_speedups() == {("uneven-ways", "evening", "bt", 32): 1.7}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from bench import builds, recording, uneven
 from bench.page import Part
-from bench.placement_gains import block_planned, gain_of, planned, timed
+from bench.placement_gains import block_planned, planned, speedup_of, timed
 from bench.placement_programs import Kernel, compared
 from bench.placement_smpi import Case, Programs, instances
 from bench.placement_smpi_page import contents
@@ -27,9 +27,9 @@ def part(taken: dict[str, float], **labels: Any) -> Part:
 
 def test_a_gain_is_over_the_fastest_rival_and_of_plans_where_they_were_run() -> None:
     native = dict.fromkeys(compared, 4.0) | {"scotch": 3.0, "thalweg": 2.0}
-    assert gain_of(native) == 1.5
-    assert gain_of(native | {"interleave": 2.5}) == 1.25
-    assert gain_of(native | {planned: 1.0, block_planned: 0.5}) == 3.0
+    assert speedup_of(native) == 1.5
+    assert speedup_of(native | {"interleave": 2.5}) == 1.25
+    assert speedup_of(native | {planned: 1.0, block_planned: 0.5}) == 3.0
 
 
 def test_what_cloudmap_compares_is_told_of_programs_that_scotch_can_map() -> None:

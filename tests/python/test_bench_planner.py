@@ -8,7 +8,7 @@ import pytest
 from bench import networks, planner
 from bench.page import Part
 from bench.planner import Case
-from thalweg.algorithms import Parameters, Problem, Skeleton, find
+from thalweg.algorithms import Parameters, Problem, Skeleton, all_algorithms, find
 from thalweg.collective import Kind
 from thalweg.network import to_json
 
@@ -55,6 +55,12 @@ def test_blocks_make_up_the_size_together() -> None:
     assert planner.problem_of(drawn, Kind.allgather, 0, 8000).collective.size == 1000
     assert planner.problem_of(drawn, Kind.alltoall, 0, 6400).collective.size == 100
     assert planner.problem_of(drawn, Kind.barrier, 0, 6400).collective.size == 0
+
+
+def test_every_algorithm_is_ours_or_a_papers_or_a_librarys() -> None:
+    given = ["listed", "tree"]  # by the user: they have no candidates
+    names = [*planner.own, *planner.papers, *planner.libraries, *given]
+    assert sorted(names) == sorted(algorithm.name for algorithm in all_algorithms())
 
 
 def test_no_case_is_better_than_its_bound() -> None:

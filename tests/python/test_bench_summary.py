@@ -6,7 +6,9 @@ from bench.summary import (
     median_interval,
     ratio,
     relative_difference,
+    saved,
     slower_beyond_noise,
+    speedup,
     summarise,
 )
 
@@ -77,3 +79,9 @@ def test_slower_beyond_noise() -> None:
     assert slower_beyond_noise([1.2 * t for t in native], native)
     assert not slower_beyond_noise(native, native)
     assert not slower_beyond_noise([0.5 * t for t in native], native)
+
+
+def test_half_the_time_is_twice_as_fast_and_saves_half() -> None:
+    assert speedup(4, 2) == 2
+    assert saved(4, 2) == 0.5
+    assert saved(2, 4) == -1

@@ -52,14 +52,14 @@ def test_runs_that_differ_by_chance_only_are_the_same() -> None:
     found = compare.compare(traced(1).run(), traced(2).run())
     assert len(found.matches) == 1
     match = found.matches[0]
-    assert match.whole.chance > compare.CHANCE
+    assert match.whole.p_value > compare.SIGNIFICANCE
     assert not match.parts
     assert found.only_in == (0, 0)
 
 
 def test_a_subtree_that_changed_without_being_reconfigured_is_named() -> None:
     match = compare.compare(traced(1).run(), traced(2, slow=1.5).run()).matches[0]
-    assert match.whole.chance < compare.CHANCE
+    assert match.whole.p_value < compare.SIGNIFICANCE
     assert match.stages["two_way"].ratio == pytest.approx(1.25, abs=0.05)
     edge = [part for part in match.parts if part.stage == "two_way"]
     assert [part.node for part in edge] == [1]
@@ -76,17 +76,17 @@ def test_what_was_reconfigured_is_told_from_what_was_not() -> None:
 
 def test_chance_is_uniform_where_nothing_differs() -> None:
     rng = np.random.default_rng(1)
-    found = [compare.chance(rng.normal(size=20), rng.normal(size=20)) for _ in range(1000)]
+    found = [compare.p_value(rng.normal(size=20), rng.normal(size=20)) for _ in range(1000)]
     assert np.mean(np.array(found) < 0.1) == pytest.approx(0.1, abs=0.03)
-    assert compare.chance(np.ones(9), np.ones(9)) == 1
+    assert compare.p_value(np.ones(9), np.ones(9)) == 1
 
 
 @pytest.mark.parametrize("samples", [1, 3, 5, 20])
 def test_samples_without_overlap_have_two_of_all_orders(samples: int) -> None:
     a = np.arange(float(samples))
     expected = 2 / math.comb(2 * samples, samples)
-    assert compare.chance(a, a + samples) == pytest.approx(expected)
-    assert compare.chance(a + samples, a) == pytest.approx(expected)
+    assert compare.p_value(a, a + samples) == pytest.approx(expected)
+    assert compare.p_value(a + samples, a) == pytest.approx(expected)
 
 
 def test_chance_counts_the_samples_that_differ_as_much() -> None:
@@ -98,7 +98,7 @@ def test_chance_counts_the_samples_that_differ_as_much() -> None:
     for way, own in zip(ways, apart, strict=True):
         rest = np.delete(values, way)
         expected = np.mean(np.array(apart) >= own - 1e-9)
-        assert compare.chance(values[list(way)], rest) == pytest.approx(expected)
+        assert compare.p_value(values[list(way)], rest) == pytest.approx(expected)
 
 
 def times_of(calls: int, took: int) -> Recording:
@@ -152,22 +152,22 @@ def test_chances_hold_among_all_kinds_of_calls_that_may_differ(
     assert len(wholes) == len(calls)
     for size, count in enumerate(calls, 1):
         expected = min(tested * 2 / math.comb(2 * count, count), 1)
-        assert wholes[size].chance == pytest.approx(expected)
-        assert wholes[size].has_enough_calls == (expected < compare.CHANCE)
+        assert wholes[size].p_value == pytest.approx(expected)
+        assert wholes[size].has_enough_calls == (expected < compare.SIGNIFICANCE)
 
 
 def test_chances_of_stages_and_nodes_hold_among_those_of_all_kinds_of_calls() -> None:
-    def chances(match: compare.Match) -> list[float]:
-        edges = [part.difference.chance for part in match.parts if part.stage == "two_way"]
-        return [match.stages["two_way"].chance, *edges]
+    def p_values(match: compare.Match) -> list[float]:
+        edges = [part.difference.p_value for part in match.parts if part.stage == "two_way"]
+        return [match.stages["two_way"].p_value, *edges]
 
     once, twice = (
         compare.compare(*(traced(seed, slow=seed, sizes=sizes).run() for seed in (1, 2))).matches
         for sizes in ([8], [8, 16])
     )
-    assert len(chances(once[0])) == 2
+    assert len(p_values(once[0])) == 2
     for match in twice:
-        assert chances(match) == pytest.approx([2 * each for each in chances(once[0])], abs=0)
+        assert p_values(match) == pytest.approx([2 * each for each in p_values(once[0])], abs=0)
 
 
 def test_a_tree_that_changed_during_a_run_is_not_compared_by_its_nodes() -> None:
@@ -197,7 +197,7 @@ def test_calls_on_communicators_that_come_and_go_are_matched() -> None:
     found = compare.compare(a.run(), b.run())
     (match,) = found.matches
     assert match.calls == (15, 15)
-    assert match.whole.chance < compare.CHANCE
+    assert match.whole.p_value < compare.SIGNIFICANCE
     assert found.only_in == (0, 0)
 
 

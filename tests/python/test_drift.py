@@ -6,16 +6,16 @@ from four_hosts import network
 
 from thalweg import drift
 from thalweg import network as networks
-from thalweg.weather import Entry
+from thalweg.weather import PairValues
 
 
-def found(**bandwidth: float) -> Entry:
+def found(**bandwidth: float) -> PairValues:
     """A sample of rates in MB/s by pair, such as ab=10."""
-    return Entry(0, "sample", {}, {(key[0], key[1]): 1e6 * v for key, v in bandwidth.items()})
+    return PairValues({}, {(key[0], key[1]): 1e6 * v for key, v in bandwidth.items()})
 
 
-def names_of(entry: Entry) -> list[str]:
-    return [cause.name for cause in drift.causes(network(), entry, "bandwidth", 0.2)]
+def names_of(sample: PairValues) -> list[str]:
+    return [cause.name for cause in drift.causes(network(), sample, "bandwidth", 0.2)]
 
 
 def test_the_smallest_set_of_causes_is_found() -> None:
@@ -31,9 +31,9 @@ def test_the_smallest_set_of_causes_is_found() -> None:
 
 
 def test_latency_counts_from_a_tenth_of_a_millisecond_on() -> None:
-    quick = Entry(0, "sample", {("a", "b"): 1.09e-3, ("a", "c"): 10.05e-3})
+    quick = PairValues({("a", "b"): 1.09e-3, ("a", "c"): 10.05e-3})
     assert drift.misfits(network(), quick, 0.001) == drift.misfits(network(), quick, 0.2) == []
-    (slow,) = drift.misfits(network(), Entry(0, "sample", {("a", "b"): 2e-3}))
+    (slow,) = drift.misfits(network(), PairValues({("a", "b"): 2e-3}))
     assert (slow.pair, slow.quantity, slow.factor) == (("a", "b"), "latency", 0.5)
 
 
@@ -59,11 +59,11 @@ def test_ports_of_a_large_network_are_described_without_their_pairs() -> None:
     large = networks.even_network(hosts, 1e-3, 1e9)
     names = [host.name for host in large.hosts]
     slow = {(names[0], other): 1e8 for other in names[1:4]}
-    (cause,) = drift.causes(large, Entry(0, "sample", {}, slow), "bandwidth", 0.2)
+    (cause,) = drift.causes(large, PairValues({}, slow), "bandwidth", 0.2)
     assert cause.name == f"{names[0]}'s egress"
     assert (0, hosts - 1) in cause
     assert (1, 0) not in cause
-    result, _ = drift.calibrated(large, Entry(0, "sample", {}, slow))
+    result, _ = drift.calibrated(large, PairValues({}, slow))
     expected = np.array(large.bandwidth)
     expected[0, 1:] = 1e8
     np.testing.assert_allclose(result.bandwidth, expected)
@@ -73,7 +73,7 @@ def test_a_pair_between_two_worse_ports_gets_what_one_of_them_leaves() -> None:
     even = networks.even_network(4, 1e-3, 10e6)
     names = [host.name for host in even.hosts]
     pairs = [(a, b) for a in range(4) for b in range(4) if (a < 2) != (b < 2)]
-    slow = Entry(0, "sample", {}, {(names[a], names[b]): 2e6 for a, b in pairs})
+    slow = PairValues({}, {(names[a], names[b]): 2e6 for a, b in pairs})
     result, _ = drift.calibrated(even, slow)
     assert result.bandwidth[0, 1] == result.bandwidth[1, 0] == pytest.approx(2e6)
     assert result.bandwidth[2, 3] == 10e6
@@ -87,6 +87,6 @@ def test_hundreds_of_causes_are_found_among_thousands_of_hosts() -> None:
     slow = {
         (names[a], names[b]): 5e6 if a < 300 or b < 300 else 10e6 for a, b in pairs
     }  # fmt: skip
-    found_causes = drift.causes(even, Entry(0, "sample", {}, slow), "bandwidth", 0.2)
+    found_causes = drift.causes(even, PairValues({}, slow), "bandwidth", 0.2)
     assert len(found_causes) >= 300
     assert {cause.factor for cause in found_causes} == {0.5}

@@ -24,7 +24,7 @@ from thalweg.collective import Kind
 from thalweg.matrices import Program
 from thalweg.network import Host, Network, Trunk
 from thalweg.plans import Setting
-from thalweg.weather import Entry
+from thalweg.weather import PairValues
 
 
 class Counting(Network):
@@ -88,7 +88,7 @@ def names_of_pairs(net: Network, hosts: int) -> None:
 
 def causes(net: Network, hosts: int) -> None:
     slow = {(f"n{a}", f"n{b}"): 5e5 for a, b in ring(hosts)}
-    assert drift.causes(net, Entry(0, "sample", {}, slow), "bandwidth", 0.2)
+    assert drift.causes(net, PairValues({}, slow), "bandwidth", 0.2)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 
 from thalweg import network
 from thalweg.analysis import pairs
+from thalweg.analysis.faults import Fault
 from thalweg.analysis.pairs import Pairs
 
 NETWORK = network.even_network(4, 1e-4, 1e9)
@@ -21,13 +22,14 @@ def measured(added: Mapping[tuple[str, str], float]) -> Pairs:
 
 
 def explained(added: Mapping[tuple[str, str], float]) -> set[tuple[str, str]]:
-    members = pairs.explain(NETWORK, measured(added), np.full(len(ENDS), False))[2]
+    members = pairs.explain(NETWORK, measured(added), np.full(len(ENDS), False)).members
     return {ENDS[at] for at in members}
 
 
-def named(added: Mapping[tuple[str, str], float], left_out: int = -1) -> tuple[str, str]:
+def named(added: Mapping[tuple[str, str], float], left_out: int = -1) -> tuple[Fault, str]:
     unused = np.arange(len(ENDS)) == left_out
-    return pairs.explain(NETWORK, measured(added), unused)[:2]
+    best = pairs.explain(NETWORK, measured(added), unused)
+    return best.fault, best.culprit
 
 
 def test_what_all_pairs_take_beyond_their_network_is_found() -> None:
@@ -39,21 +41,21 @@ def test_what_all_pairs_take_beyond_their_network_is_found() -> None:
 
 def test_one_slow_pair_is_its_link() -> None:
     a, b = NAMES[:2]
-    assert named({(a, b): 400}) == ("slow link", f"{a} -> {b}")
+    assert named({(a, b): 400}) == (Fault.slow_link, f"{a} -> {b}")
     assert explained({(a, b): 400}) == {(a, b)}
 
 
 def test_a_host_that_adds_the_same_to_all_is_a_slow_host() -> None:
     slow = NAMES[1]
     added = {pair: 200 + 10 * at for at, pair in enumerate(ENDS) if slow in pair}
-    assert named(added) == ("slow host", slow)
+    assert named(added) == (Fault.slow_host, slow)
     assert explained(added) == added.keys()
 
 
 def test_a_host_all_of_whose_messages_are_slow_by_a_factor_has_a_slow_port() -> None:
     slow = NAMES[2]
     added = {pair: 1500.0 for pair in ENDS if pair[0] == slow}
-    assert named(added) == ("slow link", f"egress of {slow}")
+    assert named(added) == (Fault.slow_link, f"egress of {slow}")
 
 
 def test_only_slow_pairs_are_accused_alone() -> None:
@@ -64,4 +66,4 @@ def test_only_slow_pairs_are_accused_alone() -> None:
 
 def test_what_is_left_out_accuses_nobody() -> None:
     (a, b), other = ENDS[0], ENDS[5]
-    assert named({(a, b): 4000, other: 400}, left_out=0) == ("slow link", " -> ".join(other))
+    assert named({(a, b): 4000, other: 400}, left_out=0) == (Fault.slow_link, " -> ".join(other))

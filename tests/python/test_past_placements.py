@@ -10,7 +10,7 @@ from test_past_runs import APP
 from test_run_placement import HOSTS, USUAL, net, recorded_partners  # noqa: F401
 from test_wisdom import keep
 
-from thalweg import past_placements, record, run_placement, wisdom
+from thalweg import past_placements, record, run_placement, run_placement_text, wisdom
 from thalweg.hosts import Host, short_name
 from thalweg.network import Network
 from thalweg.past_placements import ComparableRuns
@@ -57,7 +57,7 @@ def test_a_placement_that_proved_slower_is_not_used_again(net: Network) -> None:
     assert chosen(net).chosen.hosts == USUAL  # the median of both is more than 20 s
     found = chosen(net)
     assert found.before is None and found.moved == 0
-    text = "\n".join(run_placement.lines(found))
+    text = "\n".join(run_placement_text.lines(found))
     assert "stays: runs in it took 20s, in other placements 22.5s" in text
     ran(net, 4, 10.0, best)
     ran(net, 5, 10.0, best)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from test_record import messages, part, write
 
-from thalweg import inputs, mapping, network, placement_picture, record, run_placement
+from thalweg import inputs, mapping, network, past_runs, placement_picture, record
 from thalweg.cli import main
 from thalweg.placement_picture import NamedPlacement
 from thalweg.report import bins, placement_parts
@@ -128,7 +128,7 @@ def recorded(folder: Path, **launch: object) -> Path:
 )
 def test_the_page_of_a_placed_run(tmp_path: Path, order: object, *, shown: bool) -> None:
     folder = recorded(tmp_path, order=order)
-    assert (run_placement.launcher_order(record.read(folder)) is not None) == shown
+    assert (past_runs.launcher_order(record.read(folder)) is not None) == shown
     page = tmp_path / "report.html"
     assert main(["report", str(folder), "-o", str(page)]) == 0
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text())

@@ -27,6 +27,7 @@ from thalweg import (
     record,
     recording,
     run_placement,
+    run_placement_text,
     wisdom,
 )
 from thalweg.caution import Caution
@@ -147,7 +148,7 @@ def test_ranks_that_talk_come_to_one_site_and_rank_0_stays(net: Network, partner
     assert choice.best.total < choice.usual.total
     assert (choice.usual.traffic.inter_site, choice.best.traffic.inter_site) == (4e8, 0)
     assert choice.moved == sum(a != b for a, b in zip(chosen, USUAL, strict=True))
-    text = "\n".join(run_placement.lines(choice))
+    text = "\n".join(run_placement_text.lines(choice))
     assert f"{choice.moved} of 4 ranks start on another host" in text
     assert "sent point to point between sites" in text and "400MB" in text
 
@@ -156,9 +157,9 @@ def test_what_goes_between_sites_is_not_known_without_sites(net: Network, partne
     net.sites = []
     choice = run_placement.choose(net, HOSTS, USUAL, APP, partners)
     assert choice and not choice.objection
-    (row,) = (line for line in run_placement.lines(choice) if "between sites" in line)
+    (row,) = (line for line in run_placement_text.lines(choice) if "between sites" in line)
     assert row.split()[-2:] == ["-", "-"]
-    shown = run_placement.as_json(choice)
+    shown = run_placement_text.as_json(choice)
     assert shown["launcher"]["inter_site"] is shown["best"]["inter_site"] is None
 
 
@@ -221,11 +222,11 @@ def test_it_is_said_what_the_restriction_to_blocks_costs(
     listed, usual = [Host("west0", 2), Host("east0", 2)], ["west0"] * 2 + ["east0"] * 2
     choice = chosen(listed, usual)
     assert "saves 0%" in choice.objection
-    restriction, objection = run_placement.lines(choice)
+    restriction, objection = run_placement_text.lines(choice)
     assert "so only such blocks are placed: a rank's communication costs " in restriction
     assert "a newer MPICH (-rankmap)" in restriction and "--write mpich-4" in restriction
     assert objection.startswith("the launcher's order stays: ")
-    assert run_placement.as_json(choice)["restriction"] == restriction
+    assert run_placement_text.as_json(choice)["restriction"] == restriction
     free = run_placement.choose(net, listed, usual, APP, partners)
     assert free and not free.restriction and not free.objection
     assert f"instead of {time_to_text(free.best.total)}, which" in restriction
@@ -309,7 +310,7 @@ def test_placing_must_not_take_longer_than_a_run_saves(net: Network, partners: P
     assert run_placement.weigh(choice, APP, gain) is choice
     weighed = run_placement.weigh(choice, APP, 1000 * gain)
     assert weighed.chosen is choice.usual and weighed.before is None
-    (line,) = run_placement.lines(weighed)
+    (line,) = run_placement_text.lines(weighed)
     assert f"take {time_to_text(1000 * gain)}, more than the {time_to_text(gain)} that" in line
     # Runs with other arguments may save more, and of a matrix it isn't known.
     assert run_placement.weigh(choice, [APP[0], "--size=7", "b/c"], 1000 * gain) is choice
@@ -508,7 +509,7 @@ def test_what_gains_nothing_stays_in_the_launchers_order(net: Network, partners:
     choice = run_placement.choose(net, west, names, APP, partners)
     assert choice and "saves 0% of the communication's cost" in choice.objection
     assert choice.chosen.hosts == names and choice.moved == 0
-    (line,) = run_placement.lines(choice)
+    (line,) = run_placement_text.lines(choice)
     assert line.startswith("the launcher's order stays: ")
     partners.write_text("from,to,messages,bytes\n3,0,0,0\n")
     choice = run_placement.choose(net, HOSTS, USUAL, APP, partners)
@@ -569,9 +570,9 @@ def test_afterwards_the_run_is_compared_with_the_one_in_the_launchers_order(net:
     choice = run_placement.choose(net, HOSTS, USUAL, APP)
     assert choice
     placed = placed_run(choice, "020000", seconds=30.0, dilation=2)
-    text = run_placement.outcome(choice, placed)
+    text = run_placement_text.outcome(choice, placed)
     assert text.startswith("the run took 15s, in the launcher's order 20s (010000): 5s less, ")
-    slower = run_placement.outcome(choice, placed_run(choice, "030000", seconds=50.0))
+    slower = run_placement_text.outcome(choice, placed_run(choice, "030000", seconds=50.0))
     assert "30s more, where a rank's communication was to take" in slower
     assert "collectives took a rank 0s, then 0s" in slower
     # The next one takes its matrix from a run that was placed, and is compared with the same.
@@ -580,8 +581,8 @@ def test_afterwards_the_run_is_compared_with_the_one_in_the_launchers_order(net:
     assert again.before and again.before.description["launch"]["start"] == "010000"
     assert again.best.hosts == choice.best.hosts
     elsewhere = record.read(recorded_partners("040000", seconds=1.0))
-    assert "otherwise than it was told" in run_placement.outcome(choice, elsewhere)
-    assert "isn't recorded" in run_placement.outcome(choice, placed_run(choice, "050000"))
+    assert "otherwise than it was told" in run_placement_text.outcome(choice, elsewhere)
+    assert "isn't recorded" in run_placement_text.outcome(choice, placed_run(choice, "050000"))
     assert past_runs.find(APP, 4)
 
 
@@ -707,10 +708,10 @@ def test_hosts_with_domains_and_addresses_are_told_apart(
     hosts = [first, second, "n2", "n3"]
     other = [second, first, "n2", "n3"]
     run = record.read(recorded_partners("010000", hosts=other, order=hosts))
-    assert run_placement.in_order(APP, hosts) is None
-    assert run_placement.in_order(APP, other)
-    assert run_placement.launcher_order(run) == hosts
-    assert not run_placement.is_on(run, [first, first, "n2", "n3"])
+    assert past_runs.in_order(APP, hosts) is None
+    assert past_runs.in_order(APP, other)
+    assert past_runs.launcher_order(run) == hosts
+    assert not past_runs.is_on(run, [first, first, "n2", "n3"])
     names = dict(zip(USUAL, hosts, strict=True))
     net.hosts = [Site(names.get(host.name, host.name)) for host in net.hosts]
     listed = [Host(name) for name in hosts]
@@ -718,14 +719,14 @@ def test_hosts_with_domains_and_addresses_are_told_apart(
     assert choice and choice.before is None
     ignored = record.read(recorded_partners("020000", hosts=hosts, seconds=1.0))
     assert choice.moved
-    assert "otherwise than it was told" in run_placement.outcome(choice, ignored)
+    assert "otherwise than it was told" in run_placement_text.outcome(choice, ignored)
 
 
 def test_a_run_is_on_hosts_with_their_domains_or_without(net: Network) -> None:
     full = [f"{name}.example.org" for name in USUAL]
     recorded_partners("010000", hosts=full, seconds=1.0)
-    assert run_placement.in_order(APP, USUAL)
-    assert not run_placement.in_order(APP, [f"{name}.example.net" for name in USUAL])
+    assert past_runs.in_order(APP, USUAL)
+    assert not past_runs.in_order(APP, [f"{name}.example.net" for name in USUAL])
 
 
 def test_place_writes_hosts_as_they_are_listed(partners: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from recorded import Recording, allreduces, small_tree
 
 from bench import faulty_runs
 from thalweg.analysis import timemaps
+from thalweg.analysis.faults import Fault
 from thalweg.cli import main
 from thalweg.collective import Kind
 
@@ -38,14 +39,14 @@ def test_representatives_are_spread_from_the_slowest_to_the_fastest() -> None:
     assert len(timemaps.representatives(made, 200)) == 100
 
 
-@pytest.mark.parametrize(("kind", "rows"), [("late rank", 1), ("rotating straggler", 3)])
+@pytest.mark.parametrize(("kind", "rows"), [(Fault.late_rank, 1), (Fault.rotating_straggler, 3)])
 def test_a_fixed_straggler_is_a_line_and_a_rotating_one_is_scattered(kind: str, rows: int) -> None:
     simulated = faulty_runs.simulate(kind, 2)
     found = timemaps.lateness(simulated.run)
     often = (found.late > found.late.max() / 4).sum(axis=1)
     worst = [found.ranks[row][0] for row in often.argsort()[::-1] if often[row]]
     assert len(worst) >= rows
-    if kind == "late rank":
+    if kind == Fault.late_rank:
         assert f"rank {worst[0]}" == simulated.fault.culprit
         assert often.max() > 0.9 * often.sum()
     else:

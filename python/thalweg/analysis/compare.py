@@ -21,7 +21,7 @@ whatever plan they had."""
 BLOCKS = 20
 """Calls are compared by the medians of this many stretches of time, since neighbours resemble each
 other: as many samples as calls would make every drift look certain."""
-CHANCE = 0.01
+SIGNIFICANCE = 0.01
 """A difference is no noise if it had come about by chance less often, among all that are
 compared."""
 
@@ -32,16 +32,16 @@ class Difference:
 
     a_ns: float
     b_ns: float
-    chance: float
+    p_value: float
     """The probability that times of one distribution differ that much: Mann and Whitney's test. In
     a comparison: that this happens anywhere among all that are compared, at most."""
-    least_chance: float = 0.0
+    least_p_value: float = 0.0
     """What it would be for times without any overlap."""
 
     @property
     def has_enough_calls(self) -> bool:
         """Whether times without any overlap would be no noise."""
-        return self.least_chance < CHANCE
+        return self.least_p_value < SIGNIFICANCE
 
     @property
     def ratio(self) -> float:
@@ -104,7 +104,7 @@ def compare(a: Run, b: Run) -> Comparison:
 
 
 def _among_all(matches: Sequence[Match]) -> list[Match]:
-    """Returns the matches with chances that hold among all that are compared, and of their parts
+    """Returns the matches with p-values that hold among all that are compared, and of their parts
     those that differ by more than noise, the largest difference first."""
     wholes = _corrected([match.whole for match in matches])
     of_stages = iter(_corrected([each for match in matches for each in match.stages.values()]))
@@ -112,7 +112,7 @@ def _among_all(matches: Sequence[Match]) -> list[Match]:
 
     def changed(parts: Sequence[Part]) -> tuple[Part, ...]:
         known = [replace(part, difference=next(of_parts)) for part in parts]
-        beyond = [part for part in known if part.difference.chance < CHANCE]
+        beyond = [part for part in known if part.difference.p_value < SIGNIFICANCE]
         beyond.sort(key=lambda part: -abs(part.difference.b_ns - part.difference.a_ns))
         return tuple(beyond)
 
@@ -128,27 +128,29 @@ def _among_all(matches: Sequence[Match]) -> list[Match]:
 
 
 def _corrected(found: Sequence[Difference]) -> list[Difference]:
-    """Returns differences with their chances times the number of those that have enough calls, at
+    """Returns differences with their p-values times the number of those that have enough calls, at
     most 1: some of many differences look unlikely by chance.
 
     The larger the number, the fewer have enough calls: it is the least one that they don't exceed.
     Source: Tarone, A Modified Bonferroni Method for Discrete Data, 1990.
     """
-    least = sorted(each.least_chance for each in found)
+    least = sorted(each.least_p_value for each in found)
     count = next(
-        count for count in range(1, len(least) + 2) if bisect_left(least, CHANCE / count) <= count
+        count
+        for count in range(1, len(least) + 2)
+        if bisect_left(least, SIGNIFICANCE / count) <= count
     )
     return [
         replace(
             each,
-            chance=min(count * each.chance, 1.0),
-            least_chance=min(count * each.least_chance, 1.0),
+            p_value=min(count * each.p_value, 1.0),
+            least_p_value=min(count * each.least_p_value, 1.0),
         )
         for each in found
     ]
 
 
-def chance(a: Floats, b: Floats) -> float:
+def p_value(a: Floats, b: Floats) -> float:
     """Returns how often samples of one distribution differ as much in their ranks.
 
     Mann and Whitney's test, both sides, by all orders that the samples may have; equal ones share
@@ -187,7 +189,7 @@ def difference(a: Floats, b: Floats) -> Difference:
     own, other = blocks(a), blocks(b)
     # In two of all orders of the samples, those of one run come before all of the other's.
     least = min(2 / math.comb(len(own) + len(other), len(own)), 1.0)
-    return Difference(middle[0], middle[1], chance(own, other), least)
+    return Difference(middle[0], middle[1], p_value(own, other), least)
 
 
 def _durations(run: Run) -> pl.DataFrame:

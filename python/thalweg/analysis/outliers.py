@@ -18,11 +18,11 @@ FENCE = 3.0
 median to the ninth decile, and than that many deviations: heavy tails of many calls are no
 outliers."""
 LEAST = 9
-"""Fewest rounds of a period that have outliers: CHANCE lets believe no fewer, and what comes in a
-few bursts has none."""
+"""Fewest rounds of a period that have outliers: SIGNIFICANCE lets believe no fewer, and what comes
+in a few bursts has none."""
 MOST = 1000
 """Most outliers that a period is looked for in."""
-CHANCE = 1e-3
+SIGNIFICANCE = 1e-3
 """Probability with which times without a period would look as regular."""
 REGULAR = 0.7
 """Least length of the mean of the times' directions, as parts of a period: what isn't spread as by
@@ -32,7 +32,7 @@ chance needn't be regular."""
 @dataclass(frozen=True)
 class Period:
     seconds: float
-    chance: float
+    p_value: float
     """Probability that times drawn at random look as regular."""
 
 
@@ -106,13 +106,13 @@ def period(times_ns: Floats, costs: Floats) -> Period | None:
     costliest = np.argsort(-costs, kind="stable")
     sizes = [*(LEAST << at for at in range(16) if LEAST << at < count), count]
     found = [_period(np.sort(times_ns[costliest[:size]]), len(sizes)) for size in sizes]
-    return min(filter(None, found), key=lambda each: each.chance, default=None)
+    return min(filter(None, found), key=lambda each: each.p_value, default=None)
 
 
 def _period(times_ns: Floats, tests: int) -> Period | None:
     """Returns the period of ascending times.
 
-    Rayleigh's test over frequencies up to twice the mean one, whose chance is multiplied by how
+    Rayleigh's test over frequencies up to twice the mean one, whose p-value is multiplied by how
     many were tried. Of periods as good, the longest: each of its parts fits as well.
     """
     times = times_ns * 1e-9
@@ -127,15 +127,15 @@ def _period(times_ns: Floats, tests: int) -> Period | None:
         [np.abs(np.exp(2j * math.pi * np.outer(part, times)).mean(axis=1)) for part in parts]
     )
     best = float(strength.max())
-    chance = tests * len(tried) * _chance(count, best)
-    if chance > CHANCE or best < REGULAR:
+    p_value = tests * len(tried) * _p_value(count, best)
+    if p_value > SIGNIFICANCE or best < REGULAR:
         return None
     first = int(np.argmax(strength >= 0.95 * best))
     while first + 1 < len(strength) and strength[first + 1] > strength[first]:
         first += 1
     if _rounds(tried[first] * times) < LEAST:
         return None
-    return Period(float(1 / tried[first]), min(1.0, chance))
+    return Period(float(1 / tried[first]), min(1.0, p_value))
 
 
 def _rounds(turns: Floats) -> int:
@@ -144,7 +144,7 @@ def _rounds(turns: Floats) -> int:
     return len(np.unique(np.round(turns - phase)))
 
 
-def _chance(count: int, strength: float) -> float:
+def _p_value(count: int, strength: float) -> float:
     """Returns the probability that the mean of so many random directions is at least that long.
 
     Source: Zar, Biostatistical Analysis, equation 27.4: close also for few directions.

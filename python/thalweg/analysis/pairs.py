@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from thalweg.analysis import links
+from thalweg.analysis.faults import Fault
 from thalweg.analysis.robust import SURE, unusual
 from thalweg.analysis.tables import Run
 from thalweg.network import Network, host_numbers
@@ -81,8 +82,10 @@ def in_common(expected: Floats, took: Floats) -> float:
 
 
 @dataclass(frozen=True)
-class _Candidate:
-    fault: str
+class Candidate:
+    """What some pairs have in common, which may be why they are slow."""
+
+    fault: Fault
     culprit: str
     parts: Sequence[Indices]
     """The pairs that it holds for; a host's are those to which it sends, and those from which it
@@ -93,8 +96,8 @@ class _Candidate:
         return np.concatenate(self.parts)
 
 
-def explain(network: Network, pairs: Pairs, left_out: Chosen) -> tuple[str, str, Indices]:
-    """Returns fault, culprit and pairs of the candidate that explains most of the pairs' slowness.
+def explain(network: Network, pairs: Pairs, left_out: Chosen) -> Candidate:
+    """Returns the candidate that explains most of the pairs' slowness.
 
     Of equals the smaller set of pairs, and of those a link rather than what it is part of.
     `left_out`: pairs that are slow for another reason. Cost: some passes over the pairs, and one
@@ -102,52 +105,51 @@ def explain(network: Network, pairs: Pairs, left_out: Chosen) -> tuple[str, str,
     """
     # At a slow port all are slow; what only queues there behind one slow message is less so.
     usable = [each for each in _candidates(network, pairs, ~left_out) if _is_alike(each, pairs)]
-    best = min(usable, key=lambda each: (-round(_explained(each, pairs), 9), len(each.members)))
-    return best.fault, best.culprit, best.members
+    return min(usable, key=lambda each: (-round(_explained(each, pairs), 9), len(each.members)))
 
 
-def _explained(candidate: _Candidate, pairs: Pairs) -> float:
+def _explained(candidate: Candidate, pairs: Pairs) -> float:
     """Returns by how much the sum of squares of what is slow falls if the candidate is at fault."""
     found = 0.0
     usual = pairs.above[candidate.members].mean()
     for part in candidate.parts:
         above = pairs.above[part]
         alone = usual
-        if candidate.fault == "slow host":
+        if candidate.fault == Fault.slow_host:
             time = max(float(np.median(pairs.added[part])), 0)
             alone = np.log1p(time / pairs.expected[part])
         found += float((above**2 - (above - alone) ** 2).sum())
     return found
 
 
-def _is_alike(candidate: _Candidate, pairs: Pairs) -> bool:
+def _is_alike(candidate: Candidate, pairs: Pairs) -> bool:
     """Whether all pairs of a link are as slow as one thing would make them, and a host's in both
     directions. A trunk's needn't be: those that use little of it may be faster."""
     members = candidate.members
-    if candidate.fault == "slow host":
+    if candidate.fault == Fault.slow_host:
         added = pairs.added[members]
         return len(candidate.parts) == 2 and added.min() >= LEAST_OF_HOST * added.max()
     above = pairs.above[members]
-    return candidate.fault == "saturated trunk" or above.min() >= above.max() / 2
+    return candidate.fault == Fault.saturated_trunk or above.min() >= above.max() / 2
 
 
-def _candidates(network: Network, pairs: Pairs, usable: Chosen) -> list[_Candidate]:
+def _candidates(network: Network, pairs: Pairs, usable: Chosen) -> list[Candidate]:
     """Returns whatever some of the usable pairs have in common; of single pairs the slow ones."""
     number = host_numbers(network)
     sender, receiver = np.array([[number[name] for name in pair] for pair in pairs.ends]).T
     found = [
-        _Candidate("slow link", " -> ".join(pairs.ends[at]), [np.array([at])])
+        Candidate(Fault.slow_link, " -> ".join(pairs.ends[at]), [np.array([at])])
         for at in np.flatnonzero(pairs.slow & usable).tolist()
     ]
     for trunk in network.trunks:
         inside = np.isin(sender, trunk.from_) & np.isin(receiver, trunk.to) & usable
-        found.append(_Candidate("saturated trunk", trunk.name, [np.flatnonzero(inside)]))
+        found.append(Candidate(Fault.saturated_trunk, trunk.name, [np.flatnonzero(inside)]))
     sent, received = (_by_host(end, usable, len(number)) for end in (sender, receiver))
     for host, out, into in zip(number, sent, received, strict=True):
-        found.append(_Candidate("slow link", f"egress of {host}", [out]))
-        found.append(_Candidate("slow link", f"ingress of {host}", [into]))
+        found.append(Candidate(Fault.slow_link, f"egress of {host}", [out]))
+        found.append(Candidate(Fault.slow_link, f"ingress of {host}", [into]))
         both = [part for part in (out, into) if len(part)]
-        found.append(_Candidate("slow host", host, both))
+        found.append(Candidate(Fault.slow_host, host, both))
     return [each for each in found if any(map(len, each.parts))]
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from thalweg.analysis import links, outliers, pairs, paths
+from thalweg.analysis.faults import Fault
 from thalweg.analysis.pairs import FEWEST, Pairs
 from thalweg.analysis.robust import SURE, spread_of, spread_of_column, unusual
 from thalweg.analysis.tables import SHAPE, Run
@@ -31,7 +32,7 @@ SERIAL = 0.02
 """Least share of its calls that a slow host or a serialising node spends on its own steps."""
 HELD_UP = 0.03
 """Least share of its time in calls for which a busy core's rank is held up."""
-CHANCE = 3
+MOST_BY_CHANCE = 3
 """How many of a rank's longest delays may be chance."""
 TWICE = 2.0
 """Times as long as any other's must be what a busy core's rank is held up for."""
@@ -41,9 +42,7 @@ TWICE = 2.0
 class Suspect:
     """Something that is wrong."""
 
-    fault: str
-    """late rank, rotating straggler, slow host, busy core, serialising node, slow link, or
-    saturated trunk."""
+    fault: Fault
     culprit: str
     """A rank, a host, a link as "a -> b", or a trunk's name; "" if it is nobody in particular."""
     cost_ns: float
@@ -51,13 +50,6 @@ class Suspect:
     share: float
     """The part of the time of planned collectives that it adds."""
     ranks: tuple[int, ...] = ()
-
-    @property
-    def fault_of(self) -> str:
-        """Program, host or network."""
-        if self.fault in ("late rank", "rotating straggler"):
-            return "program"
-        return "network" if self.fault in ("slow link", "saturated trunk") else "host"
 
 
 @dataclass(frozen=True)
@@ -109,7 +101,7 @@ def _suspects(run: Run, hops: pl.DataFrame, least_ns: float) -> list[Suspect]:
     if _cost(network) >= max(least_ns, _cost(busy)):
         busy = []
     held_up = serial.union(*(each.ranks for each in busy))
-    slow = {each.culprit for each in network if each.fault == "slow host"}
+    slow = {each.culprit for each in network if each.fault == Fault.slow_host}
     # What a slow host's ranks do besides is no fault of its own.
     own = [each for each in (*hosts, *serialising, *busy)
            if not slow & {run.hosts[rank] for rank in each.ranks}]  # fmt: skip
@@ -166,7 +158,7 @@ def _program(
         if times >= max(FEWEST, shape["often"][0]) and 2 * times > len(shape):
             found.add(rank)
     costs = dict(hops.group_by("late_rank").agg(pl.col("program late").sum()).iter_rows())
-    suspects = [Suspect("late rank", f"rank {rank}", costs.get(rank, 0.0), 0, (rank,))
+    suspects = [Suspect(Fault.late_rank, f"rank {rank}", costs.get(rank, 0.0), 0, (rank,))
                 for rank in sorted(found)]  # fmt: skip
     others = late.filter(~pl.col("rank").is_in(sorted(found))).join(often, on=SHAPE)
     calls = others.group_by(SHAPE).agg(
@@ -178,7 +170,7 @@ def _program(
     if len(calls):
         ranks = tuple(sorted(others.join(calls, on=SHAPE, how="semi")["rank"].unique()))
         cost = sum(costs.get(rank, 0.0) for rank in ranks)
-        suspects.append(Suspect("rotating straggler", "", cost, 0, ranks))
+        suspects.append(Suspect(Fault.rotating_straggler, "", cost, 0, ranks))
     return suspects
 
 
@@ -239,9 +231,9 @@ def _slow_hosts(run: Run, steps: pl.DataFrame, hops: pl.DataFrame) -> list[Suspe
     for host, ranks in of_slow.items():
         spent = sum(costs.get(rank, 0.0) for rank in ranks)
         if set(ranks) == {rank for rank in seen if run.hosts[rank] == host}:
-            found.append(Suspect("slow host", host, spent, 0, tuple(ranks)))
+            found.append(Suspect(Fault.slow_host, host, spent, 0, tuple(ranks)))
         else:
-            found += [Suspect("busy core", f"rank {rank}", costs.get(rank, 0.0), 0, (rank,))
+            found += [Suspect(Fault.busy_core, f"rank {rank}", costs.get(rank, 0.0), 0, (rank,))
                       for rank in ranks]  # fmt: skip
     return found
 
@@ -284,7 +276,7 @@ def _busy_cores(
     )  # fmt: skip
     excess = pl.col("excess")
     by_rank = delays.group_by("rank").agg(
-        excess.sort(descending=True).slice(CHANCE).sum().alias("trimmed"),
+        excess.sort(descending=True).slice(MOST_BY_CHANCE).sum().alias("trimmed"),
         pl.len().alias("delays"),
         (excess.filter("inside").sum() / excess.sum()).alias("inside"),
     ).filter(
@@ -297,7 +289,7 @@ def _busy_cores(
         for rank, spent in hops.group_by(whose).agg(pl.col(name).sum()).iter_rows():
             costs[rank] = costs.get(rank, 0.0) + spent
     return [
-        Suspect("busy core", f"rank {rank}", costs.get(rank, 0.0), 0, (rank,))
+        Suspect(Fault.busy_core, f"rank {rank}", costs.get(rank, 0.0), 0, (rank,))
         for rank, held in by_rank.iter_rows()
         if held >= max([HELD_UP * in_calls.get(rank, 0), *(TWICE * other for other in most[1:2])])
     ]  # fmt: skip
@@ -330,7 +322,7 @@ def _serialising(
         if _adds(between, run.hosts[rank]) > own / 4:
             continue
         busy = hops.filter(pl.col("late_rank") == rank)["host busy"].sum()
-        found.append(Suspect("serialising node", f"rank {rank}", float(busy), 0, (rank,)))
+        found.append(Suspect(Fault.serialising_node, f"rank {rank}", float(busy), 0, (rank,)))
     return found
 
 
@@ -360,12 +352,12 @@ def _network(
     left_out = np.array([b in held_up for _, b in between.ends])
     if not (between.slow & ~left_out).any():
         return []
-    fault, culprit, members = pairs.explain(run.network, between, left_out)
-    slow = {between.ends[at] for at in members.tolist()}
+    best = pairs.explain(run.network, between, left_out)
+    slow = {between.ends[at] for at in best.members.tolist()}
     names = pl.Series("hosts", run.hosts)
     with_hosts = hops.with_columns(
         names.gather(hops["sender"]).alias("a"), names.gather(hops["receiver"]).alias("b")
     )
     chosen = pl.DataFrame(sorted(slow), schema=["a", "b"], orient="row")
     cost = with_hosts.join(chosen, on=["a", "b"], how="semi")["link below its rate"].sum()
-    return [Suspect(fault, culprit, float(cost), 0)]
+    return [Suspect(best.fault, best.culprit, float(cost), 0)]

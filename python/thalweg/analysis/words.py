@@ -1,19 +1,21 @@
 """A verdict in two or three sentences: what costs most, whose fault it is, and what to do."""
 
 from thalweg import units
-from thalweg.analysis.compare import CHANCE, Difference, Match
+from thalweg.analysis.compare import SIGNIFICANCE, Difference, Match
+from thalweg.analysis.faults import Fault
 from thalweg.analysis.verdict import Suspect, Verdict
 from thalweg.units import factor_to_text
 
 REMEDIES = {
-    "late rank": "give it less work, or look what its host does besides",
-    "rotating straggler": "the work changes place from call to call: balance it, or let "
+    Fault.late_rank: "give it less work, or look what its host does besides",
+    Fault.rotating_straggler: "the work changes place from call to call: balance it, or let "
     "fewer calls wait for all",
-    "slow host": "look what else runs there, or leave it out, or let its ranks be leaves",
-    "busy core": "look what else runs on its host (daemons, interrupts), and bind ranks to cores",
-    "serialising node": "give it fewer children: one level more in the tree, or another leader",
-    "slow link": "probe the network again and plan anew, so that less goes over it",
-    "saturated trunk": "probe the network again and plan anew, so that fewer messages cross it",
+    Fault.slow_host: "look what else runs there, or leave it out, or let its ranks be leaves",
+    Fault.busy_core: "look what else runs on its host (daemons, interrupts), and bind ranks "
+    "to cores",
+    Fault.serialising_node: "give it fewer children: one level more in the tree, or another leader",
+    Fault.slow_link: "probe the network again and plan anew, so that less goes over it",
+    Fault.saturated_trunk: "probe the network again and plan anew, so that fewer messages cross it",
 }
 MEANINGS = {
     "program late": "waiting for ranks whose program came late",
@@ -77,25 +79,34 @@ def _nothing_wrong(verdict: Verdict) -> str:
 
 def _accusation(suspect: Suspect, *, short: bool = False) -> str:
     subject = {
-        "late rank": f"{suspect.culprit} comes late to the calls",
-        "rotating straggler": f"one of {len(suspect.ranks)} ranks comes late, each time another",
-        "slow host": f"host {suspect.culprit} is slow in all that it does",
-        "busy core": f"{suspect.culprit} is held up now and then, as if other work took its core",
-        "serialising node": f"{suspect.culprit} sends to its children one after the other, slowly",
-        "slow link": f"the link {suspect.culprit} is slower than the network file says",
-        "saturated trunk": f"the trunk {suspect.culprit} is slower than the network file says",
+        Fault.late_rank: f"{suspect.culprit} comes late to the calls",
+        Fault.rotating_straggler: f"one of {len(suspect.ranks)} ranks comes late, "
+        "each time another",
+        Fault.slow_host: f"host {suspect.culprit} is slow in all that it does",
+        Fault.busy_core: f"{suspect.culprit} is held up now and then, "
+        "as if other work took its core",
+        Fault.serialising_node: f"{suspect.culprit} sends to its children "
+        "one after the other, slowly",
+        Fault.slow_link: f"the link {suspect.culprit} is slower than the network file says",
+        Fault.saturated_trunk: f"the trunk {suspect.culprit} is slower than the network file says",
     }[suspect.fault]
     share = f"{100 * suspect.share:.0f} % of the time"
     if short:
         return f"{subject} ({share})"
     whose = {"program": "The program is at fault", "network": "The network is at fault"}
-    blame = whose.get(suspect.fault_of, "A host is at fault")
+    blame = whose.get(suspect.fault.at_fault, "A host is at fault")
     return f"{blame}, not the plans: {subject}, which costs {share}"
 
 
+def shape_name(kind: str, size: int, ranks: int | None = None) -> str:
+    """Returns the name of a shape, such as "bcast of 8MB, 16 ranks", or without its ranks."""
+    name = f"{kind} of {units.size_to_text(size)}"
+    return name if ranks is None else f"{name}, {ranks} ranks"
+
+
 def name_of(match: Match) -> str:
-    """Returns the calls that two runs have in common, in words."""
-    return f"{match.kind} of {units.size_to_text(match.size)}, {match.ranks} ranks"
+    """Returns the shape of the calls that two runs have in common, in words."""
+    return shape_name(match.kind, match.size, match.ranks)
 
 
 def verdict_on(each: Difference) -> str:
@@ -118,4 +129,4 @@ def verdict_on_stage(each: Difference) -> str:
 def _doubt(each: Difference) -> str:
     if not each.has_enough_calls:
         return "too few calls"
-    return "noise" if each.chance >= CHANCE else ""
+    return "noise" if each.p_value >= SIGNIFICANCE else ""

@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from thalweg import console, runs
 from thalweg.analysis import compare as comparison
-from thalweg.analysis.compare import CHANCE, Comparison, Difference, Match
+from thalweg.analysis.compare import SIGNIFICANCE, Comparison, Difference, Match
 from thalweg.analysis.words import name_of, verdict_on, verdict_on_stage
 from thalweg.options import Json
 from thalweg.units import ns_to_text
@@ -46,9 +45,7 @@ def _text(found: Comparison) -> Iterator[Any]:
     if not found.matches:
         yield "The two runs have no calls in common."
         return
-    table = Table(box=None, pad_edge=False)
-    for at, column in enumerate(("collective", "calls", "plan", "A", "B", "difference")):
-        table.add_column(column, justify="left" if at in (0, 2) else "right")
+    table = console.table("collective", "calls", "plan", "A", "B", "difference", left=[0, 2])
     for match in found.matches:
         plans = match.algorithms
         table.add_row(
@@ -68,11 +65,8 @@ def _stages(match: Match) -> Iterator[Any]:
     if not match.stages:
         return
     yield ""
-    table = Table(
-        title=f"Stages of {name_of(match)}", title_justify="left", box=None, pad_edge=False
-    )
-    for at, column in enumerate(("stage", "A", "B", "difference")):
-        table.add_column(column, justify="left" if at == 0 else "right")
+    title = f"Stages of {name_of(match)}"
+    table = console.table("stage", "A", "B", "difference", title=title, left=[0])
     for stage, each in match.stages.items():
         table.add_row(stage.replace("_", " "), ns_to_text(each.a_ns), ns_to_text(each.b_ns),
                       verdict_on_stage(each))  # fmt: skip
@@ -102,6 +96,6 @@ def _document(found: Comparison) -> dict[str, Any]:
 
 def _difference(each: Difference) -> dict[str, Any]:
     return {
-        "a": each.a_ns * 1e-9, "b": each.b_ns * 1e-9, "chance": each.chance,
-        "noise": each.chance >= CHANCE if each.has_enough_calls else None,
+        "a": each.a_ns * 1e-9, "b": each.b_ns * 1e-9, "chance": each.p_value,
+        "noise": each.p_value >= SIGNIFICANCE if each.has_enough_calls else None,
     }  # fmt: skip

@@ -105,9 +105,7 @@ def ready(libraries: list[Mpi]) -> bool:
 
 
 def render(findings: list[Finding]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for heading in ("", "", "", "found", "what to do"):
-        table.add_column(heading, overflow="fold")
+    table = console.table("", "", "", "found", "what to do", folded=range(5))
     for topic in dict.fromkeys(finding.topic for finding in findings):
         for index, finding in enumerate(f for f in findings if f.topic == topic):
             table.add_row(

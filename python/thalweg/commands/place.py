@@ -207,7 +207,7 @@ def _place(
     seconds = units.parse_time(migration)
     pinned = _pinned(net, pins)
     _check_slots(net, pinned, slots)
-    previous = placement.recorded(net, found) if seconds else None
+    previous = _previous(net, found) if seconds else None
     with console.progress(f"placing {found.matrix.ranks} ranks"):
         placed = placement.place(
             net, found, slots, host_order, method=method, cost=cost, seed=seed, pinned=pinned,
@@ -215,6 +215,13 @@ def _place(
         )  # fmt: skip
     listed_as = dict(zip(host_order, listed, strict=True))
     return placed, [listed_as[host].name for host in placed.found.placement]
+
+
+def _previous(net: Network, found: Program) -> list[int]:
+    """Returns where ranks ran before. Raises UserError if that isn't known."""
+    if not found.run:
+        raise UserError("--migration needs a run record, which says where ranks ran before")
+    return placement.recorded(net, found.run)
 
 
 def _bound(placed: ComparedPlacement, inside: str, form: str | None) -> ComparedPlacement:
@@ -271,7 +278,7 @@ def _drawing(placed: ComparedPlacement) -> str:
     hosts = [names[host] for host in other.placement]
     if placed.program.run:
         with contextlib.suppress(UserError):
-            where = placement.recorded(net, placed.program)
+            where = placement.recorded(net, placed.program.run)
             before, hosts = "the recorded run", [names[host] for host in where]
     return placement_picture.placement(
         placed.program.matrix,

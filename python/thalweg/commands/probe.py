@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from thalweg import console, inputs, network, network_text, probe, units
 from thalweg.errors import UserError
@@ -117,7 +116,7 @@ def outline(what: str, *, budget: str | None, json: bool) -> int:
         hosts = len(net.hosts)
         console.show_json({"hosts": hosts, "budget": seconds, "time": total, "phases": rows})
         return 0
-    table = Table("phase", "measured", "rounds", "at once", "time", box=None, pad_edge=False)
+    table = console.table("phase", "measured", "rounds", "at once", "time")
     for phase in phases:
         part = "" if phase.measured == phase.of else f" of {phase.of}"
         table.add_row(

@@ -227,9 +227,9 @@ def _as_json(prepared: Preparation) -> dict[str, Any] | None:
     """Returns the choice of a placement, if there was one to make."""
     if not prepared.choice:
         return None
-    from thalweg import run_placement
+    from thalweg import run_placement_text
 
-    return run_placement.as_json(prepared.choice)
+    return run_placement_text.as_json(prepared.choice)
 
 
 def _check_events(events: str | None) -> None:

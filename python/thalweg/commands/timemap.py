@@ -8,6 +8,7 @@ import typer
 from thalweg import console, picture, runs, timemap_picture, units
 from thalweg.analysis import timemaps
 from thalweg.analysis.tables import Run
+from thalweg.analysis.words import shape_name
 from thalweg.errors import UserError
 from thalweg.files import check_output
 from thalweg.options import Json
@@ -97,11 +98,8 @@ def _shape(folder: Path, run: Run, collective: str | None, size: int | None) -> 
     shapes = timemaps.tree_shapes(run)
     for row in shapes.iter_rows(named=True):
         if collective in (None, row["kind"]) and size in (None, row["size"]):
-            return row["shape"], f"{row['kind']} of {units.size_to_text(row['size'])}"
-    there = ", ".join(
-        f"{kind} of {units.size_to_text(each)}"
-        for kind, each in shapes.select("kind", "size").iter_rows()
-    )
+            return row["shape"], shape_name(row["kind"], row["size"])
+    there = ", ".join(shape_name(*each) for each in shapes.select("kind", "size").iter_rows())
     raise UserError(
         f"{folder}: has no such calls along a tree that goes down and up; "
         + (f"there are {there}" if there else "an allreduce by a tree or a barrier would be one")

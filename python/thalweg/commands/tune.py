@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from thalweg import console, runs, trees, tuning, units
 from thalweg.collective import is_rooted
@@ -116,9 +115,7 @@ def _about(each: Advice) -> Iterator[Any]:
         f"middle; such a tree is predicted to take {time_to_text(each.before)}."
     )
     if each.moves:
-        table = Table(box=None, pad_edge=False)
-        for at, column in enumerate(("move", "before", "after", "faster")):
-            table.add_column(column, justify="left" if at == 0 else "right")
+        table = console.table("move", "before", "after", "faster", left=[0])
         for move in each.moves:
             times = (time_to_text(move.before), time_to_text(move.after))
             table.add_row(move.what, *times, _ratio(move.before / move.after))

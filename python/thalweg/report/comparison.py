@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from thalweg import record, units
 from thalweg.analysis import compare, timemaps
-from thalweg.analysis.compare import CHANCE, Comparison, Difference, Match
+from thalweg.analysis.compare import SIGNIFICANCE, Comparison, Difference, Match
 from thalweg.analysis.tables import Run
-from thalweg.analysis.words import name_of, verdict_on, verdict_on_stage
+from thalweg.analysis.words import name_of, shape_name, verdict_on, verdict_on_stage
 from thalweg.printable import plural
 from thalweg.report import elements, record_parts, run_lead, tree_parts
 from thalweg.report.elements import Block, Layer, Page, Section
@@ -71,7 +71,7 @@ def _lead(found: Comparison) -> list[str]:
     if not found.matches:
         return ["The two runs have no calls in common."]
     known = [match for match in found.matches if match.whole.has_enough_calls]
-    changed = [match for match in known if match.whole.chance < CHANCE]
+    changed = [match for match in known if match.whole.p_value < SIGNIFICANCE]
     words = [_change(match) for match in changed[:3]]
     if same := len(known) - len(changed):
         words.append(
@@ -115,7 +115,7 @@ def _facts(a: Side, b: Side, found: Comparison | None) -> list[tuple[str, str, s
                 )
             )
     if found is not None:
-        changed = sum(match.whole.chance < CHANCE for match in found.matches)
+        changed = sum(match.whole.p_value < SIGNIFICANCE for match in found.matches)
         facts.append(
             ("Changed", str(changed), f"of {len(found.matches)} kinds of calls, beyond noise")
         )
@@ -153,8 +153,8 @@ def _calls(found: Comparison) -> Section:
             for match in found.matches
         ],
         note="Medians from the last entry to the last exit. Noise: such a difference comes about "
-        f"by chance in more than {CHANCE:.0%} of the cases among so many kinds of calls (Mann and "
-        "Whitney's test). "
+        f"by chance in more than {SIGNIFICANCE:.0%} of the cases among so many kinds of calls "
+        "(Mann and Whitney's test). "
         f"Only in A: {found.only_in[0]} calls; only in B: {found.only_in[1]}.",
     )
     return Section("Calls", [table])
@@ -222,9 +222,7 @@ def _timemaps(a: Side, b: Side) -> list[Section]:
             if side.events
         ]
         if all(each.curves for each in both):
-            blocks.append(
-                tree_parts.timemap(f"Timemaps of {key[0]} of {units.size_to_text(key[1])}", both)
-            )
+            blocks.append(tree_parts.timemap(f"Timemaps of {shape_name(*key)}", both))
     return [Section("Timemaps", blocks)] if blocks else []
 
 

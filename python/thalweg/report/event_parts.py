@@ -1,5 +1,8 @@
 """What a page says about a run with events: causes, ranks that are late, waits, links."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import polars as pl
 
@@ -8,6 +11,7 @@ from thalweg.analysis import paths, timemaps
 from thalweg.analysis.findings import Findings
 from thalweg.analysis.timemaps import Lateness
 from thalweg.analysis.waits import why_late, with_lateness
+from thalweg.analysis.words import shape_name
 from thalweg.printable import ranges
 from thalweg.report import bins, elements
 from thalweg.report.elements import Axis, Block, Layer
@@ -17,9 +21,9 @@ NS = 1e-9
 """Seconds of a nanosecond: the analysis has nanoseconds, pages have seconds."""
 
 
-def name_of(row: dict[str, object]) -> str:
-    """Returns a shape's name, such as "bcast of 8MB, 16 ranks"."""
-    return f"{row['kind']} of {units.size_to_text(int(str(row['size'])))}, {row['ranks']} ranks"
+def name_of(row: Mapping[str, Any]) -> str:
+    """Returns the name of a row of `Findings.shapes`."""
+    return shape_name(row["kind"], row["size"], row["ranks"])
 
 
 def causes(found: Findings) -> list[Block]:

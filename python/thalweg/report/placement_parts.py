@@ -6,9 +6,9 @@ from thalweg import (
     communication,
     host_names,
     matrices,
+    past_runs,
     placement_picture,
     record,
-    run_placement,
 )
 from thalweg.mapping import Communication
 from thalweg.network import Network
@@ -22,12 +22,12 @@ MOST_CELLS = 64
 
 def sections(run: record.Run, network: Network | None) -> list[Section]:
     """Nothing unless the ranks were placed otherwise than the launcher would."""
-    usual = run_placement.launcher_order(run)
+    usual = past_runs.launcher_order(run)
     if usual is None:
         return []
     matrix = matrices.of_record(run)
     before = NamedPlacement("in the launcher's order", usual)
-    after = NamedPlacement("as placed", run_placement.hosts_of(run))
+    after = NamedPlacement("as placed", run.host_of_rank)
     sites = placement_picture.sites(network) if network else {}
     hosts = list(dict.fromkeys([*before.hosts, *after.hosts]))
     named = zip(hosts, host_names.as_in(hosts, list(sites)), strict=True)

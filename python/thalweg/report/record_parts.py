@@ -13,7 +13,7 @@ from thalweg.report.elements import Axis, Block, Layer, Section
 
 def ranks(run: record.Run, sites: Sequence[str]) -> Bins:
     """Rows for the run's ranks."""
-    return bins.of_ranks([run.hosts[host] for host in run.placement], sites)
+    return bins.of_ranks(run.host_of_rank, sites)
 
 
 def _predicted(rows: np.ndarray, name: str) -> float | None:
@@ -136,7 +136,7 @@ def time_by_rank(run: record.Run, rows: Bins) -> list[Block]:
             [
                 (
                     int(rank),
-                    run.hosts[run.placement[rank]],
+                    run.host_of_rank[rank],
                     float(per_rank[rank]),
                     int(table["calls"][table["rank"] == rank].sum()),
                 )
@@ -207,7 +207,7 @@ def _pairs(
     nbytes: Floats,
 ) -> Block:
     """A table of the pairs of ranks that sent the most bytes."""
-    hosts = [run.hosts[host] for host in run.placement]
+    hosts = run.host_of_rank
     first = np.argsort(-nbytes, kind="stable")[: elements.MOST_ROWS]
     left_out = len(sender) - len(first)
     return elements.table(

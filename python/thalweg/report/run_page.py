@@ -118,7 +118,7 @@ def planned(run: record.Run, network: Network | None) -> list[elements.Block]:
     small = run.ranks <= network_parts.MOST_DRAWN and hosts.keys() >= set(run.hosts)
     if network is None or not small:
         return []
-    placement = [hosts[run.hosts[host]] for host in run.placement]
+    placement = [hosts[name] for name in run.host_of_rank]
     setting = Setting(network, placement, str(run.description.get("library", "")))
     tree = hierarchy.build(network, plan_picture.SMALL)
     blocks = []
@@ -134,7 +134,7 @@ def _sites(run: record.Run, network: Network | None) -> Sequence[str]:
     if network is None or len(network.sites) < 2:
         return ()
     site_of = placement_picture.sites(network)
-    found = [site_of.get(run.hosts[host], "") for host in run.placement]
+    found = [site_of.get(name, "") for name in run.host_of_rank]
     return found if all(found) else ()
 
 
