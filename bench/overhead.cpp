@@ -3,7 +3,8 @@
 //
 // Intercepted calls are paired with the MPI library's own, which are found in the library itself:
 // blocks of both take turns.
-#include <algorithm>
+#include "units/upper_median.hpp"
+
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -13,9 +14,12 @@
 #include <mpi.h>
 #include <string>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace {
+
+using thalweg::upper_median;
 
 double now_ns(clockid_t clock = CLOCK_MONOTONIC) {
   timespec time{};
@@ -31,12 +35,6 @@ Function* own(Function*, const char* name) {
       if (void* const found = dlsym(library, name)) return reinterpret_cast<Function*>(found);
   std::fprintf(stderr, "thalweg-bench-overhead: no %s in the MPI library\n", name);
   std::exit(1);
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 int rank = 0;
@@ -67,9 +65,9 @@ void compare(int blocks, int calls, const Intercepted& intercepted, const Native
     first.push_back(other);
     differences.push_back(other - one);
   }
-  print("intercepted_ns", median(first));
-  print("native_ns", median(second));
-  print("difference_ns", median(differences));
+  print("intercepted_ns", upper_median(first));
+  print("native_ns", upper_median(second));
+  print("difference_ns", upper_median(differences));
 }
 
 double resident_bytes() {
@@ -200,10 +198,10 @@ void first_call() {
     std::vector<double> repeated;
     for (int i = 0; i < 9; ++i)
       repeated.push_back(time(1000 + shape));
-    later.push_back(median(repeated));
+    later.push_back(upper_median(repeated));
   }
-  print("first_ns", median(first));
-  print("later_ns", median(later));
+  print("first_ns", upper_median(first));
+  print("later_ns", upper_median(later));
   print("bytes_per_plan", (static_cast<double>(mallinfo2().uordblks) - before) / shapes);
 }
 

@@ -1,5 +1,6 @@
 #include "bounds/groups.hpp"
 
+#include "optimization/prim.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 
 namespace thalweg::bounds {
 namespace {
+
+using optimization::Link;
 
 /// With more sites only single sites and pairs of sites are tried instead of all sets.
 constexpr std::size_t most_sites_for_all_sets = 6;
@@ -24,28 +27,13 @@ constexpr std::size_t most_halves = 6;
 /// Pairs are slow below this fraction of the fastest pair that connects hosts.
 constexpr double slow_pair = 0.5;
 
-struct Edge {
-  HostId from, to;
-  double rate;
-};
-
-/// Returns a spanning tree of the hosts with the fastest pairs, in the order in which they join
-/// host 0, by Prim's algorithm. A pair is as fast as its slower direction, ports included.
-std::vector<Edge> fastest_tree(const Reach& reach) {
-  std::vector<Edge> open, tree;
-  for (HostId host = 1; host < reach.size(); ++host)
-    open.push_back({0, host, 0});
-  for (HostId joined = 0; !open.empty(); joined = tree.back().to) {
-    for (Edge& edge : open) {
-      const double rate = std::min(reach.between(joined, edge.to), reach.between(edge.to, joined));
-      if (rate > edge.rate) edge = {joined, edge.to, rate};
-    }
-    const auto next = std::ranges::max_element(open, {}, &Edge::rate);
-    tree.push_back(*next);
-    *next = open.back();
-    open.pop_back();
-  }
-  return tree;
+/// Returns a spanning tree of the hosts with the fastest pairs. A pair is as fast as its slower
+/// direction, ports included; its weight is that rate, negative.
+std::vector<Link> fastest_tree(const Reach& reach) {
+  const auto weight = [&](HostId a, HostId b) {
+    return -std::min(reach.between(a, b), reach.between(b, a));
+  };
+  return optimization::spanning_tree(reach.size(), 0, weight, optimization::Tie::any);
 }
 
 double finite(double rate) { return rate < Reach::unlimited ? rate : 0; }
@@ -282,18 +270,19 @@ void Groups::find_sets() {
 }
 
 void Groups::add_halves() {
-  const std::vector<Edge> tree = fastest_tree(_reach);
-  const double fastest = std::ranges::max(tree, {}, &Edge::rate).rate;
-  std::vector<std::size_t> slow; // edges, by rate
-  for (std::size_t edge = 0; edge < tree.size(); ++edge)
-    if (tree[edge].rate < fastest * slow_pair) slow.push_back(edge);
-  std::ranges::stable_sort(slow, {}, [&](std::size_t edge) { return tree[edge].rate; });
+  const std::vector<Link> tree = fastest_tree(_reach);
+  const auto rate = [&](std::size_t link) { return -tree[link].weight; };
+  const double fastest = -std::ranges::min(tree, {}, &Link::weight).weight;
+  std::vector<std::size_t> slow; // links, by rate
+  for (std::size_t link = 0; link < tree.size(); ++link)
+    if (rate(link) < fastest * slow_pair) slow.push_back(link);
+  std::ranges::stable_sort(slow, {}, rate);
   if (slow.size() > most_halves) slow.resize(most_halves);
   for (const std::size_t cut : slow) {
     Set half(index(_reach.size()), 1);
-    half[index(tree[cut].to)] = 0;
-    for (std::size_t edge = cut + 1; edge < tree.size(); ++edge) // parents come before children
-      if (half[index(tree[edge].from)] == 0) half[index(tree[edge].to)] = 0;
+    half[index(tree[cut].lower)] = 0;
+    for (std::size_t link = cut + 1; link < tree.size(); ++link) // parents come before children
+      if (half[index(tree[link].upper)] == 0) half[index(tree[link].lower)] = 0;
     add_set(half);
   }
 }

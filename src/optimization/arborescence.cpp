@@ -1,5 +1,6 @@
 #include "optimization/arborescence.hpp"
 
+#include "optimization/prim.hpp"
 #include "units/index.hpp"
 
 #include <limits>
@@ -8,7 +9,6 @@
 namespace thalweg::optimization {
 namespace {
 
-using Node = std::int32_t;
 using Costs = network::Matrix<double>;
 constexpr Node none = -1;
 
@@ -126,22 +126,10 @@ std::vector<Node> minimum_arborescence(const Costs& costs, Node root) {
 }
 
 std::vector<Node> minimum_spanning_tree(const Costs& costs, Node root) {
-  std::vector<Node> parents(costs.size(), root);
-  std::vector<char> joined(costs.size(), 0);
-  parents[index(root)] = none;
-  joined[index(root)] = 1;
-  const auto count = static_cast<Node>(costs.size());
-  for (Node step = 1; step < count; ++step) {
-    Node next = none;
-    for (Node node = 0; node < count; ++node)
-      if (!joined[index(node)] &&
-          (next == none || costs(parents[index(node)], node) < costs(parents[index(next)], next)))
-        next = node;
-    joined[index(next)] = 1;
-    for (Node node = 0; node < count; ++node)
-      if (!joined[index(node)] && costs(next, node) < costs(parents[index(node)], node))
-        parents[index(node)] = next;
-  }
+  const auto cost = [&](Node upper, Node lower) { return costs(upper, lower); };
+  std::vector<Node> parents(costs.size(), none);
+  for (const Link& link : spanning_tree(static_cast<Node>(costs.size()), root, cost, Tie::lower))
+    parents[index(link.lower)] = link.upper;
   return parents;
 }
 

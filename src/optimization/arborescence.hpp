@@ -13,8 +13,8 @@ namespace thalweg::optimization {
 std::vector<std::int32_t> minimum_arborescence(const network::Matrix<double>& costs,
                                                std::int32_t root);
 
-/// Returns the same tree for costs that are equal in both directions. Source: Prim: Shortest
-/// Connection Networks and Some Generalizations.
+/// Returns the same tree for costs that are equal in both directions, by spanning_tree().
+/// O(nodes²).
 std::vector<std::int32_t> minimum_spanning_tree(const network::Matrix<double>& costs,
                                                 std::int32_t root);
 

@@ -3,48 +3,49 @@
 #include "units/index.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 
 namespace thalweg::optimization {
 namespace {
 
-/// A rank outside the tree, and the lightest link over which it may join.
-struct Outside {
-  Node rank = 0, upper = 0;
-  double weight = 0;
-  double direct = 0; ///< weight of the root's link
-};
+/// Returns what orders links: the one that joins a tree first is the least.
+std::tuple<double, Node, Node> order_of(const Link& link, Node root, Tie tie) {
+  const Node upper = link.upper == root ? -1 : link.upper;
+  return {link.weight, tie == Tie::upper ? upper : 0, tie == Tie::any ? 0 : link.lower};
+}
 
 } // namespace
 
-void join_by_lightest_link(std::span<const Node> group, const LinkWeight& weight, LinkTest test,
-                           std::vector<Node>& order, std::vector<Node>& parents) {
+std::vector<Link> spanning_tree(std::span<const Node> group, const LinkWeight& weight, Tie tie,
+                                LinkTest test) {
   const Node root = group.front();
-  std::vector<Outside> outside;
-  for (const Node rank : group.subspan(1)) {
-    const double direct = weight(root, rank);
-    outside.push_back({rank, root, direct, direct});
-  }
-  std::vector<double> distance(parents.size()); // D: from the root, for members of the tree
+  std::vector<Link> tree, outside; // the latter: the lightest link to each node that hasn't joined
+  for (const Node node : group.subspan(1))
+    outside.push_back({root, node, weight(root, node)});
+  std::vector<double> distance(index(std::ranges::max(group)) + 1); // from the root, of members
   while (!outside.empty()) {
-    const auto lightest = std::ranges::min_element(outside, {}, [&](const Outside& each) {
-      return std::tuple(each.weight, each.upper != root, each.upper, each.rank);
-    });
-    const Outside joined = *lightest;
-    outside.erase(lightest);
-    order.push_back(joined.rank);
-    parents[index(joined.rank)] = joined.upper;
-    distance[index(joined.rank)] = distance[index(joined.upper)] + joined.weight;
-    for (Outside& each : outside) {
-      const double link = weight(joined.rank, each.rank);
+    const auto lightest = std::ranges::min_element(
+        outside, {}, [&](const Link& link) { return order_of(link, root, tie); });
+    const Link joined = *lightest;
+    tree.push_back(joined);
+    *lightest = outside.back();
+    outside.pop_back();
+    distance[index(joined.lower)] = distance[index(joined.upper)] + joined.weight;
+    for (Link& link : outside) {
+      const double own = weight(joined.lower, link.lower);
       const bool allowed =
-          test == LinkTest::none || distance[index(joined.rank)] + link <= each.direct;
-      if (allowed && std::tuple(link, each.upper == root ? -1 : each.upper) <
-                         std::tuple(each.weight, each.upper == root ? -1 : each.upper))
-        each = {each.rank, joined.rank, link, each.direct};
+          test == LinkTest::none || distance[index(joined.lower)] + own <= weight(root, link.lower);
+      if (allowed && own < link.weight) link = {joined.lower, link.lower, own};
     }
   }
+  return tree;
+}
+
+std::vector<Link> spanning_tree(Node nodes, Node root, const LinkWeight& weight, Tie tie) {
+  std::vector<Node> group = {root};
+  for (Node node = 0; node < nodes; ++node)
+    if (node != root) group.push_back(node);
+  return spanning_tree(group, weight, tie);
 }
 
 } // namespace thalweg::optimization

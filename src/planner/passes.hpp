@@ -97,7 +97,7 @@ private:
   /// Sets what `fidelity` predicts for each entrant of a wave, in parallel, unless it takes longer
   /// than the shortest time by `margin`. Then updates that time and empties the wave.
   void predict_wave(Wave& wave, simulator::Fidelity fidelity, double margin) const;
-  [[nodiscard]] bool is_too_large(Entrant& entrant, simulator::Fidelity fidelity) const;
+  [[nodiscard]] bool is_too_large(const Entrant& entrant, simulator::Fidelity fidelity) const;
   void predict_native();
   void find_bound();
   void choose();

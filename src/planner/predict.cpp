@@ -61,10 +61,9 @@ void Passes::predict_wave(Wave& wave, simulator::Fidelity fidelity, double margi
   wave.entrants.clear();
 }
 
-bool Passes::is_too_large(Entrant& entrant, simulator::Fidelity fidelity) const {
-  entrant.too_large = planner::is_too_large(_problem, entrant.skeleton,
-                                            simulation(_options, _limits, fidelity), _limits);
-  return entrant.too_large;
+bool Passes::is_too_large(const Entrant& entrant, simulator::Fidelity fidelity) const {
+  return planner::is_too_large(_problem, entrant.skeleton, simulation(_options, _limits, fidelity),
+                               _limits);
 }
 
 bool Passes::is_good_enough(Time time) const {
@@ -80,7 +79,8 @@ Time Passes::best_fluid() const {
 }
 
 void Passes::predict_first(Entrant& entrant) {
-  if (is_too_large(entrant, simulator::Fidelity::fluid))
+  entrant.too_large = is_too_large(entrant, simulator::Fidelity::fluid);
+  if (entrant.too_large)
     predict_too_large(entrant, Time::infinity());
   else
     predict(entrant, simulation(_options, _limits, simulator::Fidelity::fluid));
@@ -176,7 +176,8 @@ void Passes::predict_fluid() {
     if (candidate.fluid || (candidate.time() && _entrants[i].seconds() > _limits.preset.hopeless *
                                                                              wave.shortest.value()))
       continue;
-    if (is_too_large(_entrants[i], simulator::Fidelity::fluid)) {
+    _entrants[i].too_large = is_too_large(_entrants[i], simulator::Fidelity::fluid);
+    if (_entrants[i].too_large) {
       predict_too_large(_entrants[i], wave.shortest * _limits.preset.give_up);
       wave.shortest = std::min(wave.shortest, candidate.fast.value_or(wave.shortest));
       continue;

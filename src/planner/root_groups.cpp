@@ -2,11 +2,13 @@
 
 #include "network/host_classes.hpp"
 #include "units/index.hpp"
+#include "units/upper_median.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 namespace thalweg::planner {
 
@@ -43,10 +45,7 @@ LinkMedians link_medians(const Network& network, const std::vector<network::Host
     std::vector<double> values;
     for (const network::HostId other : used)
       if (other != host) values.push_back(value(other).value());
-    if (values.empty()) return 0.0;
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::ranges::nth_element(values, middle);
-    return *middle;
+    return values.empty() ? 0.0 : upper_median(std::move(values));
   };
   return {median([&](network::HostId other) { return network.bandwidth(host, other); }),
           median([&](network::HostId other) { return network.bandwidth(other, host); }),

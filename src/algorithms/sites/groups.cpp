@@ -33,14 +33,10 @@ Dendrogram::Dendrogram(const Problem& problem) {
     const bool apart = graph.site_of[index(a)] != graph.site_of[index(b)];
     return latency * (apart ? across_trunk : 1);
   };
-  std::vector<HostId> group(_hosts.size()), order = {0}, parents(_hosts.size(), network::no_host);
-  std::iota(group.begin(), group.end(), 0);
-  optimization::join_by_lightest_link(group, distance, optimization::LinkTest::none, order,
-                                      parents);
-  for (HostId host = 1; host < graph.size(); ++host) {
-    const HostId parent = parents[index(host)];
-    _links.push_back({index(host), index(parent), distance(parent, host)});
-  }
+  auto tree = optimization::spanning_tree(graph.size(), 0, distance, optimization::Tie::upper);
+  std::ranges::sort(tree, {}, &optimization::Link::lower);
+  for (const optimization::Link& link : tree)
+    _links.push_back({index(link.lower), index(link.upper), link.weight});
   std::ranges::stable_sort(_links, std::greater<>(), &Link::distance);
 }
 

@@ -6,6 +6,7 @@
 /// does.
 #include "algorithms/trees/latency_weight.hpp"
 #include "algorithms/trees/multilevel.hpp"
+#include "units/index.hpp"
 
 namespace thalweg::algorithms {
 namespace {
@@ -25,11 +26,14 @@ protected:
   }
   void join(const Problem& problem, NetworkClass network_class, std::span<const Rank> leaders,
             std::vector<Rank>& order, std::vector<Rank>& parents) const override {
-    if (network_class == NetworkClass::heavy_wan)
-      optimization::join_by_lightest_link(leaders, latency_weight(problem),
-                                          optimization::LinkTest::direct, order, parents);
-    else
-      MultilevelAlgorithm::join(problem, network_class, leaders, order, parents);
+    if (network_class != NetworkClass::heavy_wan)
+      return MultilevelAlgorithm::join(problem, network_class, leaders, order, parents);
+    for (const optimization::Link& link :
+         optimization::spanning_tree(leaders, latency_weight(problem), optimization::Tie::upper,
+                                     optimization::LinkTest::direct)) {
+      order.push_back(link.lower);
+      parents[index(link.lower)] = link.upper;
+    }
   }
 };
 

@@ -3,8 +3,7 @@
 #include "algorithms/quick.hpp"
 #include "algorithms/trees/latency_weight.hpp"
 #include "algorithms/trees/tree.hpp"
-
-#include <numeric>
+#include "units/index.hpp"
 
 namespace thalweg::algorithms {
 namespace {
@@ -22,13 +21,14 @@ public:
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
     const Rank root = natural_root(problem);
-    std::vector<Rank> group(problem.placement.size());
-    std::iota(group.begin(), group.end(), 0);
-    std::swap(group.front(), group[static_cast<std::size_t>(root)]);
+    const auto ranks = static_cast<Rank>(problem.placement.size());
     std::vector<Rank> order = {root};
-    std::vector<Rank> parents(group.size(), collective::no_rank);
-    optimization::join_by_lightest_link(group, latency_weight(problem),
-                                        optimization::LinkTest::none, order, parents);
+    std::vector<Rank> parents(index(ranks), collective::no_rank);
+    for (const optimization::Link& link : optimization::spanning_tree(
+             ranks, root, latency_weight(problem), optimization::Tie::upper)) {
+      order.push_back(link.lower);
+      parents[index(link.lower)] = link.upper;
+    }
     return tree(problem, parameters, std::move(order), std::move(parents));
   }
 };

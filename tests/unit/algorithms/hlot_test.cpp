@@ -109,17 +109,18 @@ TEST_CASE("no rank is farther from the root than by its direct link, nor nearer 
     const Network net = random_network(10, seed);
     const Problem problem{{.kind = Kind::bcast, .ranks = 10}, net, one_rank_per_host(10)};
     const optimization::LinkWeight latency = latency_weight(problem);
-    std::vector<Rank> order = {0}, parents(10, no_rank), group;
-    for (Rank rank = 0; rank < 10; ++rank)
-      group.push_back(rank);
-    optimization::join_by_lightest_link(group, latency, optimization::LinkTest::direct, order,
-                                        parents);
     Skeleton skeleton;
-    skeleton.order = order;
-    skeleton.parents = {parents};
+    skeleton.order = {0};
+    skeleton.parents = {std::vector<Rank>(10, no_rank)};
+    for (const optimization::Link& link :
+         optimization::spanning_tree(one_rank_per_host(10), latency, optimization::Tie::upper,
+                                     optimization::LinkTest::direct)) {
+      skeleton.order.push_back(link.lower);
+      skeleton.parents.front()[index(link.lower)] = link.upper;
+    }
     const std::vector<double> times = delivery_times(skeleton, {}, latency);
     const std::vector<double> shortest = shortest_paths(10, latency);
-    CHECK(order.size() == 10);
+    CHECK(skeleton.order.size() == 10);
     for (Rank rank = 1; rank < 10; ++rank) {
       CHECK(times[index(rank)] <= latency(0, rank) * (1 + 1e-12));
       CHECK(times[index(rank)] >= shortest[index(rank)] * (1 - 1e-12));

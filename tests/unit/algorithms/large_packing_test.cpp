@@ -1,6 +1,5 @@
 #include "algorithms/packing/host_trees.hpp"
 #include "networks.hpp"
-#include "optimization/arborescence.hpp"
 
 #include <doctest/doctest.h>
 
@@ -74,29 +73,6 @@ TEST_CASE("trees for the blocks of 200 sites leave no trunk too full") {
   }
   for (std::size_t trunk = 0; trunk < load.size(); ++trunk)
     CHECK(load[trunk] <= graph.trunks[trunk].capacity * (1 + 1e-5));
-}
-
-TEST_CASE(
-    "with equal costs in both directions a minimum arborescence costs what a spanning tree does") {
-  // There are hundreds of cycles to contract, and whole numbers that tie.
-  std::mt19937 random(9);
-  for (const Site nodes : {2, 30, 250}) {
-    CAPTURE(nodes);
-    network::Matrix<double> costs(index(nodes));
-    for (Site a = 0; a < nodes; ++a)
-      for (Site b = 0; b < a; ++b)
-        costs(a, b) = costs(b, a) = static_cast<double>(random() % 100);
-    const auto root = static_cast<Site>(random() % index(nodes));
-    const auto total = [&](const std::vector<Site>& parents) {
-      CHECK((SiteTree{root, parents}.top_down().size() == index(nodes)));
-      double sum = 0;
-      for (Site node = 0; node < nodes; ++node)
-        if (node != root) sum += costs(parents[index(node)], node);
-      return sum;
-    };
-    CHECK(total(optimization::minimum_arborescence(costs, root)) ==
-          total(optimization::minimum_spanning_tree(costs, root)));
-  }
 }
 
 } // namespace

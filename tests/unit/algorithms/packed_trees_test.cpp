@@ -1,14 +1,10 @@
 #include "algorithms/packing/host_trees.hpp"
 #include "networks.hpp"
-#include "optimization/arborescence.hpp"
-#include "optimization/simplex.hpp"
 #include "schedule/verify.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
-#include <functional>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 namespace thalweg::algorithms {
@@ -97,55 +93,6 @@ TEST_CASE("trees packed on the graph of sites fill its narrowest cut, and no tru
     CHECK(rate <= narrowest * (1 + 1e-6));
     CHECK(rate >= narrowest * 0.95);
   }
-}
-
-TEST_CASE("a minimum arborescence is the cheapest of all trees") {
-  std::mt19937 random(3);
-  for (int round = 0; round < 50; ++round) {
-    const Site nodes = 2 + static_cast<Site>(random() % 4), root = static_cast<Site>(random()) & 1;
-    network::Matrix<double> costs(index(nodes));
-    for (Site a = 0; a < nodes; ++a)
-      for (Site b = 0; b < nodes; ++b)
-        costs(a, b) = uniform(random, 0, 10);
-    const auto cost = [&](const std::vector<Site>& parents) {
-      double sum = 0;
-      for (Site node = 0; node < nodes; ++node) {
-        if (node == root) continue;
-        Site at = node;
-        for (Site steps = 0; at != root && steps < nodes; ++steps)
-          at = parents[index(at)];
-        if (at != root) return std::numeric_limits<double>::infinity();
-        sum += costs(parents[index(node)], node);
-      }
-      return sum;
-    };
-    double least = std::numeric_limits<double>::infinity();
-    std::vector<Site> parents(index(nodes), 0);
-    const std::function<void(Site)> try_all = [&](Site node) {
-      if (node == nodes) return void(least = std::min(least, cost(parents)));
-      for (Site parent = 0; parent < nodes; ++parent) {
-        parents[index(node)] = parent;
-        try_all(node + 1);
-      }
-    };
-    try_all(0);
-    CHECK(cost(optimization::minimum_arborescence(costs, root)) == doctest::Approx(least));
-  }
-}
-
-TEST_CASE("the simplex method finds the best rates of columns") {
-  // Two capacities; a column uses both, or half of one: 2 + 2 of the latter beat the former's 1.
-  optimization::Simplex simplex(2);
-  CHECK(simplex.prices() == std::vector<double>{0, 0});
-  simplex.enter({1, 1});
-  CHECK(std::accumulate(simplex.prices().begin(), simplex.prices().end(), 0.0) ==
-        doctest::Approx(1));
-  simplex.enter({0.5, 0});
-  simplex.enter({0, 0.5});
-  const std::vector<double> rates = simplex.rates();
-  CHECK(std::accumulate(rates.begin(), rates.end(), 0.0) == doctest::Approx(4));
-  CHECK(simplex.prices()[0] == doctest::Approx(2));
-  CHECK(simplex.prices()[1] == doctest::Approx(2));
 }
 
 TEST_CASE("equal hosts of one switch send all that they can, in shallow trees") {
