@@ -141,7 +141,7 @@ def _serialisation(parts: Sequence[Part]) -> Iterator[Found]:
 def _deviations(parts: Sequence[Part]) -> Iterator[Found]:
     if part := find(parts, "NOW", "gsum"):
         names = [name for name in STAGES if name != "arrival_wait"]
-        # Of each stage once, at an edge or node; the means are sums along a rank's path.
+        # These are of single edges and nodes; the means are sums along a path of a rank.
         deviations = {name: part.facts["stage_deviations"][name] for name in names}
         others = min(value for name, value in deviations.items() if name != "two_way")
         yield (
