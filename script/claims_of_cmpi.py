@@ -173,6 +173,7 @@ CMPI: Claims = {
         *(of(asymmetric("latency", "hosts=128")) for of in (least, most)),
         *(of(asymmetric("bandwidth", "hosts=128")) for of in (least, most)),
         note("cmpi", "finds # of the pairs of * instances asymmetric in latency and # in"),
+        given("200"),
         *(asymmetric(what, "scenario cloud") for what in ("latency", "bandwidth")),
         note("cmpi", "The scenario draws # and # of its pairs"),
     ],
@@ -194,6 +195,19 @@ CMPI: Claims = {
         *(of(*(reduces(each) for each in PLACEMENTS)) for of in (least, most)),
         given("1"),
         loss("CMPI, block", "bcast"),
+        given("4"),
+        *(
+            cell("cmpi", f"CMPI, {each}", "collective=all", "bytes=all")
+            for each in ("block", "round robin", "random")
+        ),
+        given("100"),
+        note("cmpi", "here they take # less time and * % more time in blocks"),
+        note("cmpi", "more time in blocks, # less time and * % less time in turn"),
+        note("cmpi", "less time in turn, # less time and * % less time at random"),
+        given("1"),
+        note("cmpi", "here they take * % less time and # more time in blocks"),
+        note("cmpi", "more time in blocks, * % less time and # less time in turn"),
+        note("cmpi", "less time in turn, * % less time and # less time at random"),
         given("10"),
         *by_size("CMPI, block"),
         given("1", "10", "100", "1", "100"),
