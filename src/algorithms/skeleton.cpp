@@ -36,11 +36,7 @@ bool is_tree(const std::vector<Rank>& parents) {
 } // namespace
 
 schedule::Pipeline Skeleton::pipeline(Size size) const {
-  // Keeps the last segment's steps representable.
-  const Size most = schedule::last_step / std::max<Size>(period, 1);
-  const Size wanted =
-      segment_size > 0 ? (size / segment_size + (size % segment_size != 0 ? 1 : 0)) : 1;
-  return {static_cast<std::int32_t>(std::clamp<Size>(wanted, 1, most)), period, window};
+  return schedule::Pipeline{.period = period, .window = window}.cut(size, segment_size);
 }
 
 void check_lists(const Skeleton& skeleton, std::initializer_list<std::string_view> used) {

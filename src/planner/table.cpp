@@ -203,6 +203,15 @@ std::span<const Entry>::iterator row_for(std::span<const Entry> rows, Size size)
   return after == rows.begin() ? rows.end() : std::prev(after);
 }
 
+/// Whether a root has another's plan, but can't: it is a schedule that was given.
+bool is_withheld(const Skeleton& skeleton, const Entry& row, Rank root) {
+  return row.root != root && is_listed(skeleton);
+}
+
+bool is_native_for(const Entry& row, Rank root) {
+  return row.native || is_withheld(row.skeleton, row, root);
+}
+
 /// Returns a row for a root on its host.
 Entry as_of(const Entry& row, Rank root) {
   Entry own = row;
@@ -212,9 +221,10 @@ Entry as_of(const Entry& row, Rank root) {
     return Mirror::within_host(skeleton.ranks, row.root, root)(skeleton);
   };
   if (row.second)
-    own.second = is_listed(*row.second) ? std::nullopt : std::optional(exchanged(*row.second));
+    own.second =
+        is_withheld(*row.second, row, root) ? std::nullopt : std::optional(exchanged(*row.second));
   if (row.native) return own;
-  if (!is_listed(row.skeleton)) {
+  if (!is_native_for(row, root)) {
     own.skeleton = exchanged(row.skeleton);
     return own;
   }
@@ -248,6 +258,15 @@ std::shared_ptr<const Entry> Table::find(Kind kind, Rank root, Size size) const 
   return std::make_shared<const Entry>(as_of(*row, root));
 }
 
+std::optional<RowOutline> Table::outline(Kind kind, Rank root, Size size) const {
+  if (!collective::is_rooted(kind)) root = 0;
+  const std::span<const Entry> rows = rows_for(*this, kind, root);
+  const auto row = row_for(rows, size);
+  if (row == rows.end()) return std::nullopt;
+  return RowOutline{row->min_size, is_native_for(*row, root),
+                    row->second && !is_withheld(*row->second, *row, root)};
+}
+
 void Table::own_rows(Kind kind, Rank root) {
   if (!listed_rows(*this, kind, root).empty()) return;
   std::vector<Entry> own = rows(kind, root);
@@ -274,14 +293,12 @@ void Table::insert(Entry row) {
 
 void Table::sort() { std::ranges::sort(entries, {}, place_of); }
 
-PredictedTimes Table::predict(Kind kind, Rank root, Size size) const {
+std::vector<PredictedTimes> Table::known_times(Kind kind, Rank root, Size size) const {
   if (!collective::is_rooted(kind)) root = 0;
   const std::span<const Entry> beside = rows_for(*this, kind, root);
-  const auto is_native = [&](const Entry& entry) {
-    return entry.native || (entry.root != root && is_listed(entry.skeleton));
-  };
+  const auto is_native = [&](const Entry& entry) { return is_native_for(entry, root); };
   const auto row = row_for(beside, size);
-  if (row == beside.end() || row->times.empty()) return {size};
+  if (row == beside.end() || row->times.empty()) return {};
   std::vector<PredictedTimes> known = row->times;
   const Size first = known.front().size, last = known.back().size;
   const auto smaller = [&](const PredictedTimes& each) { return each.size < first; };
@@ -298,11 +315,22 @@ PredictedTimes Table::predict(Kind kind, Rank root, Size size) const {
     std::ranges::copy_if(times_of(*std::prev(row)), std::inserter(known, known.begin()), smaller);
   if (std::next(row) != beside.end() && row->min_size != unknown_size)
     std::ranges::copy_if(times_of(*std::next(row)), std::back_inserter(known), larger);
-  PredictedTimes found = interpolate(known, size);
   for (const auto quantity : PredictedTimes::times())
     if (std::ranges::all_of(row->times, [&](const auto& each) { return each.*quantity == 0; }))
-      found.*quantity = 0;
-  if (is_native(*row)) found.plan_ns = found.native_ns;
+      for (PredictedTimes& each : known)
+        each.*quantity = 0;
+  if (is_native(*row))
+    for (PredictedTimes& each : known)
+      each.plan_ns = each.native_ns;
+  return known;
+}
+
+PredictedTimes Table::predict(Kind kind, Rank root, Size size) const {
+  return planner::predict(known_times(kind, root, size), size);
+}
+
+PredictedTimes predict(std::span<const PredictedTimes> known, Size size) {
+  PredictedTimes found = interpolate(known, size);
   // Far beyond the largest size, their lines may cross.
   if (found.plan_ns > 0) found.bound_ns = std::min(found.bound_ns, found.plan_ns);
   return found;

@@ -37,6 +37,13 @@ struct Entry {
 /// Says in a row which algorithm native takes, and how uncertain its time is.
 void set_native(Entry& entry, const Native& native);
 
+/// What a row says of an operation besides its plans.
+struct RowOutline {
+  Size min_size = 0;       ///< with collective and root it names the row
+  bool native = true;      ///< the plan
+  bool has_second = false; ///< another plan
+};
+
 /// All plans of one placement: what the runtime decides from. The decision is an integer-only
 /// function of the table and of arguments that MPI guarantees equal on all ranks.
 struct Table {
@@ -54,6 +61,9 @@ struct Table {
   /// @param size unknown_size: where ranks know the sizes of their own blocks only
   [[nodiscard]] std::shared_ptr<const Entry> find(collective::Kind kind, collective::Rank root,
                                                   Size size) const;
+  /// Returns what find() would, without the plans; none: native. O(log entries + ranks).
+  [[nodiscard]] std::optional<RowOutline> outline(collective::Kind kind, collective::Rank root,
+                                                  Size size) const;
   /// Gives a root rows of its own, so that they can be changed: those that it shares, or else one
   /// that says native.
   void own_rows(collective::Kind kind, collective::Rank root);
@@ -68,8 +78,14 @@ struct Table {
   /// for none of its sizes. The limit isn't above the plan's time.
   [[nodiscard]] PredictedTimes predict(collective::Kind kind, collective::Rank root,
                                        Size size) const;
+  /// Returns what it says so by, for all sizes of a row: the function below does the rest.
+  [[nodiscard]] std::vector<PredictedTimes> known_times(collective::Kind kind,
+                                                        collective::Rank root, Size size) const;
   bool operator==(const Table&) const = default;
 };
+
+/// Returns what Table::predict() does. O(number of sizes). @param known by Table::known_times()
+PredictedTimes predict(std::span<const PredictedTimes> known, Size size);
 
 /// A plan file: the network that was planned for, and tables for one or more placements.
 struct PlanFile {

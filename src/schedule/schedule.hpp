@@ -84,6 +84,14 @@ struct Pipeline {
     if (window > 0) return std::min(window, most > 0 ? most : widest_window);
     return most > 0 ? most : usual_window;
   }
+  /// Returns it with the segments of `segment_size` that `size` bytes are cut into: at least one,
+  /// none empty if size > 0, and as many as have representable steps. With 0 it is always one.
+  [[nodiscard]] Pipeline cut(Size size, Size segment_size) const {
+    const Size most = last_step / std::max<Size>(period, 1);
+    const Size wanted =
+        segment_size > 0 ? size / segment_size + (size % segment_size != 0 ? 1 : 0) : 1;
+    return {static_cast<std::int32_t>(std::clamp<Size>(wanted, 1, most)), period, window};
+  }
 };
 
 /// Half-open, in units of Layout::total.

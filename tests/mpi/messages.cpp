@@ -4,8 +4,9 @@
 // which the last comes first, and of the other one across an intercommunicator; and each rank sends
 // the next one messages of no data and no type, if the library takes these. Rank 0 prints the
 // number of functions and of those messages. With "kill", rank 1 is killed in the end. With
-// "threads", threads begin by sending at once to the next rank on one communicator after the other;
-// rank 0 prints how many messages each rank sends so.
+// "go", the ranks go to another working folder, the next argument. With "threads", threads begin by
+// sending at once to the next rank on one communicator after the other; rank 0 prints how many
+// messages each rank sends so.
 
 #include "check.hpp"
 
@@ -15,6 +16,7 @@
 #include <dlfcn.h>
 #include <string_view>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 using namespace thalweg::test;
@@ -253,12 +255,14 @@ int main(int argc, char** argv) {
     return level == MPI_THREAD_MULTIPLE ? 0 : 1;
   }
   MPI_Init(&argc, &argv);
+  const std::string_view wish = argc > 1 ? argv[1] : "";
+  if (wish == "go" && chdir(argv[2]) != 0) return 1;
   const int functions = send_by_all_functions();
   send_on_other_communicators();
   const int empty = send_nothing();
   if (rank_of(MPI_COMM_WORLD) == 0) std::printf("%d %d\n", functions, empty);
   std::fflush(stdout);
   MPI_Barrier(MPI_COMM_WORLD);
-  if (argc > 1 && rank_of(MPI_COMM_WORLD) == 1) std::raise(SIGKILL);
+  if (wish == "kill" && rank_of(MPI_COMM_WORLD) == 1) std::raise(SIGKILL);
   MPI_Finalize();
 }

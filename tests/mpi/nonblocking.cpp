@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cfenv>
 #include <functional>
 #include <malloc.h>
 #include <memory>
@@ -121,6 +122,33 @@ void random(unsigned seed) {
   sequence({half}, seed, 300);
   for (MPI_Comm comm : {one, other, half})
     MPI_Comm_free(&comm);
+}
+
+std::atomic<int> expected_rounding = FE_TONEAREST, rounded_otherwise = 0;
+
+/// Adds numbers, and counts calls that round otherwise than expected.
+void add_and_look(void* in, void* inout, int* count, MPI_Datatype* /*type*/) {
+  for (int i = 0; i < *count; ++i)
+    static_cast<double*>(inout)[i] += static_cast<double*>(in)[i];
+  if (std::fegetround() != expected_rounding) ++rounded_otherwise;
+}
+
+/// Reductions are combined in the floating-point environment in which they are started.
+void arithmetic(unsigned /*seed*/) {
+  MPI_Op op = MPI_OP_NULL;
+  MPI_Op_create(add_and_look, 1, &op);
+  const double own = 1;
+  for (const int rounding : {FE_UPWARD, FE_TONEAREST, FE_TOWARDZERO}) {
+    expected_rounding = rounding;
+    std::fesetround(rounding);
+    double sum = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Iallreduce(&own, &sum, 1, MPI_DOUBLE, op, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    check(sum == size_of(MPI_COMM_WORLD), "the sum");
+  }
+  check(rounded_otherwise == 0, "reductions round as the program");
+  MPI_Op_free(&op);
 }
 
 /// Each kind of collective once on MPI_COMM_WORLD.
@@ -578,6 +606,7 @@ int main(int argc, char** argv) {
       {"in-callbacks", in_callbacks},
       {"random", random},
       {"each", each},
+      {"arithmetic", arithmetic},
       {"uneven", uneven},
       {"spoilt", spoilt},
       {"single", each},

@@ -139,6 +139,7 @@ def tests(its: Nonblocking) -> list[Callable[[], None]]:
         its.new_communicator,
         its.native,
         *(partial(its.uneven, ranks) for ranks in (2, 5)),
+        partial(its.all_planned, "arithmetic", 3),
         partial(its.all_planned, "progress", 4),
         partial(its.all_planned, "orders", 5),
         partial(its.all_planned, "freed", 4),

@@ -6,8 +6,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
 
 import json
+import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import chdir
 from itertools import pairwise
 
 import numpy as np
@@ -71,6 +73,18 @@ def all_functions(case: Case) -> None:
         "run.json",
         "summary.json",
     ]
+
+
+def elsewhere(case: Case) -> None:
+    """Relative paths lead from where the program began, not from where it has gone."""
+    there = case.folder / "there"
+    there.mkdir()
+    relative = {"THALWEG_RECORD": "run", "THALWEG_SUMMARY": "own.json"}
+    with chdir(case.folder):
+        printed = launch(case, "messages", "go", str(there), settings=relative)
+    check_matrix(record.read(case.folder / "run").matrix, printed)
+    assert json.loads((case.folder / "own.json").read_text())
+    assert not list(there.iterdir())
 
 
 def sizes(case: Case) -> None:
@@ -214,6 +228,15 @@ def clocks(case: Case) -> None:
         assert trace.clock == RANK_0S
 
 
+def arithmetic(case: Case) -> None:
+    """Calls that are recorded raise nothing in the program's floating-point environment, though
+    their times are compared with the network's."""
+    plan = case.folder / "plan"
+    subprocess.run([case.program("make_plan"), str(RANKS), plan], check=True)
+    launch(case, "unusual", "exceptions", settings={"THALWEG_PLAN": str(plan)})
+    assert (record.read(case.folder / "run").links["predicted"] > 0).any()
+
+
 def long(case: Case) -> None:
     """Clocks are compared while a program runs, after so many calls that wait for all ranks, on
     whatever communicators of all ranks."""
@@ -274,10 +297,12 @@ CASES: Mapping[str, Callable[[Case], None]] = {
     "all-functions": all_functions,
     "first-messages": first_messages,
     "looked-up-once": looked_up_once,
+    "elsewhere": elsewhere,
     "killed": killed,
     "sizes": sizes,
     "one-sided": one_sided,
     "neighbor-blocks": neighbor_blocks,
+    "arithmetic": arithmetic,
     "calls": calls,
     "clocks": clocks,
     "long": long,

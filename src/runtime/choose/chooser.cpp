@@ -9,10 +9,16 @@
 namespace thalweg::runtime {
 namespace {
 
-/// Most prepared shapes that are kept; a program that uses more builds them again.
-constexpr std::size_t most_prepared = 256;
-/// Most transfers of their programs, each of which takes about 200 bytes.
-constexpr std::size_t most_transfers = std::size_t{1} << 17;
+/// Most decisions that are kept; a program that uses more shapes makes them again from their rows.
+constexpr std::size_t most_decisions = 256;
+/// Most transfers of programs that are kept, and what takes as much memory as they do.
+constexpr std::size_t most_kept = std::size_t{1} << 17;
+constexpr std::size_t transfer_bytes = 200; ///< about
+
+/// Returns the size by which a shape's row is found.
+units::Size size_in_table(const Shape& shape) {
+  return shape.sizes_are_known ? shape.size : planner::unknown_size;
+}
 
 std::string describe(const algorithms::Skeleton& skeleton) {
   std::string text = skeleton.algorithm;
@@ -55,8 +61,8 @@ Chooser::Decision Chooser::choose(const Shape& shape, const Force& force,
   if (found != _decisions.end())
     return {found->second.prepared, found->second.reason, nullptr, found->second.prediction,
             found->second.has_second};
-  if (_decisions.size() >= most_prepared) _decisions.clear();
-  if (_transfers > most_transfers) forget();
+  if (_decisions.size() >= most_decisions) _decisions.clear();
+  if (_kept > most_kept) free_memory();
   const OwnArithmetic arithmetic;
   found = _decisions.emplace(shape, decide(shape, force)).first;
   KeptDecision& made = found->second;
@@ -65,9 +71,17 @@ Chooser::Decision Chooser::choose(const Shape& shape, const Force& force,
 }
 
 void Chooser::forget() {
+  free_memory();
+  _expansions.clear();
+}
+
+void Chooser::free_memory() {
   _decisions.clear();
-  _programs.clear();
-  _transfers = 0;
+  _times.clear();
+  std::erase_if(_expansions, [](const auto& each) { return !each.second.sends_directly; });
+  for (auto& [key, kept] : _expansions)
+    kept.prepared.reset();
+  _kept = 0;
 }
 
 std::shared_ptr<const Prepared> Chooser::second(const Shape& shape) {
@@ -75,16 +89,16 @@ std::shared_ptr<const Prepared> Chooser::second(const Shape& shape) {
   if (decision.second) return *decision.second;
   const OwnArithmetic arithmetic;
   try {
-    decision.second = expand_row(shape, *row(shape), true).prepared;
+    const auto its_row = outline(shape);
+    decision.second = expand_row(shape, its_row->min_size, Origin::second).prepared;
   } catch (const std::invalid_argument&) { // the same on all ranks
     decision.second = nullptr;
   }
   return *decision.second;
 }
 
-std::shared_ptr<const planner::Entry> Chooser::row(const Shape& shape) const {
-  return _table->find(shape.kind, shape.root,
-                      shape.sizes_are_known ? shape.size : planner::unknown_size);
+std::optional<planner::RowOutline> Chooser::outline(const Shape& shape) const {
+  return _table->outline(shape.kind, shape.root, size_in_table(shape));
 }
 
 Chooser::KeptDecision Chooser::decide(const Shape& shape, const Force& force) {
@@ -95,17 +109,18 @@ Chooser::KeptDecision Chooser::decide(const Shape& shape, const Force& force) {
   if (forced.what == Force::What::algorithm) return force_algorithm(shape, forced, "THALWEG_FORCE");
   if (forced.what == Force::What::native || _table == nullptr)
     return {nullptr, Reason::plan_native};
-  const std::shared_ptr<const planner::Entry> entry = row(shape);
-  if (entry == nullptr) return {nullptr, Reason::plan_native};
-  const bool has_second = entry->second && shape.sizes_are_known;
-  if (entry->native)
+  const std::optional<planner::RowOutline> row = outline(shape);
+  if (!row) return {nullptr, Reason::plan_native};
+  const bool has_second = row->has_second && shape.sizes_are_known;
+  if (row->native)
     return {.prepared = nullptr, .reason = Reason::plan_native, .has_second = has_second};
   try {
-    KeptDecision made = expand_row(shape, *entry, false);
+    KeptDecision made = expand_row(shape, row->min_size, Origin::plan);
     made.has_second = has_second;
     return made;
   } catch (const std::invalid_argument& error) {
     // The same on all ranks: only std::bad_alloc may differ.
+    const auto entry = _table->find(shape.kind, shape.root, size_in_table(shape));
     return refuse(shape, "the plan", algorithms::find(entry->skeleton.algorithm), Reason::failure,
                   error.what());
   }
@@ -124,12 +139,10 @@ Chooser::KeptDecision Chooser::force_algorithm(const Shape& shape, const Force::
   if (!algorithm.can_do(collective))
     return refused(Reason::failure, "it needs " + std::string(algorithm.needed_ranks()));
   try {
-    KeptDecision made =
-        expand(shape,
-               algorithms::make_skeleton(
+    KeptDecision made = expand_forced(
+        shape, algorithms::make_skeleton(
                    algorithm, algorithms::make_problem(collective, _network, _placement, _library),
-                   forced.parameters),
-               nullptr);
+                   forced.parameters));
     if (made.reason == Reason::unknown_sizes)
       return refused(Reason::unknown_sizes,
                      "it sends blocks through ranks that don't know their sizes");
@@ -139,9 +152,17 @@ Chooser::KeptDecision Chooser::force_algorithm(const Shape& shape, const Force::
   }
 }
 
-PredictedTimes Chooser::predict(const Shape& shape) const {
+PredictedTimes Chooser::predict(const Shape& shape) {
   if (_table == nullptr || !shape.sizes_are_known) return {};
-  return _table->predict(shape.kind, shape.root, shape.size);
+  const std::optional<planner::RowOutline> row = outline(shape);
+  if (!row) return {shape.size};
+  const auto [times, is_new] =
+      _times.try_emplace({Origin::plan, shape.kind, shape.root, row->min_size});
+  if (is_new) {
+    times->second = _table->known_times(shape.kind, shape.root, shape.size);
+    _kept += 1 + times->second.size() * sizeof(PredictedTimes) / transfer_bytes;
+  }
+  return planner::predict(times->second, shape.size);
 }
 
 Chooser::KeptDecision Chooser::refuse(const Shape& shape, std::string_view origin,
@@ -156,35 +177,54 @@ Chooser::KeptDecision Chooser::refuse(const Shape& shape, std::string_view origi
   return {nullptr, reason, std::move(refusal)};
 }
 
-Chooser::KeptDecision Chooser::expand_row(const Shape& shape, const planner::Entry& row,
-                                          bool is_second) {
-  const algorithms::Skeleton& skeleton = is_second ? row.second.value() : row.skeleton;
-  const std::tuple key(row.kind, row.root, row.min_size, is_second);
-  const auto known = _programs.find(key);
-  KeptDecision made = expand(shape, skeleton, known == _programs.end() ? nullptr : known->second);
-  if (made.prepared != nullptr) _programs.emplace(key, made.prepared->program);
-  return made;
+Chooser::KeptDecision Chooser::expand_row(const Shape& shape, units::Size row, Origin origin) {
+  Expansion& kept = _expansions[{origin, shape.kind, shape.root, row}];
+  if (auto made = known(shape, kept)) return std::move(*made);
+  const auto entry = _table->find(shape.kind, shape.root, size_in_table(shape));
+  return expand(shape, origin == Origin::second ? entry->second.value() : entry->skeleton, kept);
+}
+
+Chooser::KeptDecision Chooser::expand_forced(const Shape& shape, algorithms::Skeleton skeleton) {
+  Expansion& kept = _expansions[{Origin::forced, shape.kind, shape.root, skeleton.segment_size}];
+  if (kept.forced != skeleton) {
+    kept = {};
+    kept.forced = std::move(skeleton);
+    _kept += _placement.size() * (2 + kept.forced.parents.size()) * sizeof(Rank) / transfer_bytes;
+  }
+  if (auto made = known(shape, kept)) return std::move(*made);
+  return expand(shape, kept.forced, kept);
+}
+
+std::optional<Chooser::KeptDecision> Chooser::known(const Shape& shape, const Expansion& kept) {
+  if (!shape.sizes_are_known) {
+    if (!kept.sends_directly) return std::nullopt;
+    if (!*kept.sends_directly) return KeptDecision{nullptr, Reason::unknown_sizes};
+  }
+  if (kept.prepared == nullptr) return std::nullopt;
+  return KeptDecision{kept.prepared, std::nullopt};
 }
 
 Chooser::KeptDecision Chooser::expand(const Shape& shape, const algorithms::Skeleton& skeleton,
-                                      std::shared_ptr<const Program> program) {
-  const algorithms::Algorithm& algorithm = algorithms::find(skeleton.algorithm);
-  const Pipeline pipeline = skeleton.pipeline(shape.size);
-  const auto ranks = static_cast<Rank>(_placement.size());
-  const collective::Collective collective{.kind = shape.kind, .ranks = ranks, .root = shape.root};
-  if (!shape.sizes_are_known && !algorithms::sends_directly(collective, skeleton))
-    return {nullptr, Reason::unknown_sizes};
-  if (program == nullptr) {
-    // An incomplete plan is found here, not in the middle of a call.
-    const ChunkId parts =
-        Layout(0, 1, skeleton.chunks, skeleton.weights, collective.blocks()).parts();
-    program = std::make_shared<const Program>(algorithms::emit(shape.kind, skeleton, _rank), _rank,
-                                              pipeline.period, parts);
-    _transfers += program->transfers().size();
-  }
-  return {std::make_shared<const Prepared>(Prepared{std::move(program), pipeline, skeleton.weights,
-                                                    number_of(algorithm), describe(skeleton)}),
-          std::nullopt};
+                                      Expansion& kept) {
+  const collective::Collective collective{
+      .kind = shape.kind, .ranks = static_cast<Rank>(_placement.size()), .root = shape.root};
+  if (!shape.sizes_are_known && !kept.sends_directly)
+    kept.sends_directly = algorithms::sends_directly(collective, skeleton);
+  if (auto made = known(shape, kept)) return std::move(*made);
+  // An incomplete plan is found here, not in the middle of a call.
+  const ChunkId parts =
+      Layout(0, 1, skeleton.chunks, skeleton.weights, collective.blocks()).parts();
+  auto program = std::make_shared<const Program>(algorithms::emit(shape.kind, skeleton, _rank),
+                                                 _rank, skeleton.period, parts);
+  _kept += 1 + program->transfers().size();
+  kept.prepared = std::make_shared<const Prepared>(
+      Prepared{.program = std::move(program),
+               .pipeline = {.period = skeleton.period, .window = skeleton.window},
+               .segment_size = skeleton.segment_size,
+               .weights = skeleton.weights,
+               .algorithm = number_of(algorithms::find(skeleton.algorithm)),
+               .description = describe(skeleton)});
+  return {kept.prepared, std::nullopt};
 }
 
 } // namespace thalweg::runtime

@@ -14,13 +14,18 @@
 
 namespace thalweg::runtime {
 
-/// The execution of a shape of call on a rank.
+/// How a rank executes calls of a row of the table, or of a forced choice, whatever their sizes.
 struct Prepared {
-  std::shared_ptr<const Program> program; ///< for all sizes of a row of the table
-  Pipeline pipeline;
+  std::shared_ptr<const Program> program;
+  Pipeline pipeline;                 ///< of one segment
+  units::Size segment_size = 0;      ///< 0: never more than one
   std::vector<std::int32_t> weights; ///< as schedule::Layout's
   std::uint16_t algorithm = 0;       ///< 1 + index in algorithms::all()
   std::string description;           ///< algorithm, segment size and window
+  /// Returns the pipeline of calls of a size.
+  [[nodiscard]] Pipeline pipeline_of(units::Size size) const {
+    return pipeline.cut(size, segment_size);
+  }
 };
 
 /// Returns the number of an algorithm in Prepared.
@@ -62,8 +67,9 @@ public:
     bool has_second = false; ///< the table has a second plan: second()
     bool is_new = false;     ///< not asked before
   };
-  /// Returns the decision. O(1) if asked before, or if the plan is that of a size asked before;
-  /// else as building and expanding the skeleton, for all ranks if sizes aren't known.
+  /// Returns the decision. O(1) if asked before. O(log rows + ranks) if the table has the same row
+  /// for a shape asked before; a forced skeleton is built for each size, and expanded if it is
+  /// another one. Else as building and expanding the skeleton, for all ranks if sizes aren't known.
   Decision choose(const Shape& shape, const Force& force, std::uint64_t force_version);
   /// Returns the second plan for a shape that choose() said has one; null if it can't be executed.
   /// The same on all ranks. Cost as that of choose().
@@ -87,22 +93,41 @@ private:
     bool has_second = false;
     std::optional<std::shared_ptr<const Prepared>> second = {}; ///< once it was asked for
   };
+  /// What is kept of a row's plan or second plan, or of a forced choice, for all shapes.
+  struct Expansion {
+    std::shared_ptr<const Prepared> prepared; ///< null: not made, or forgotten
+    std::optional<bool> sends_directly;       ///< once sizes weren't known
+    algorithms::Skeleton forced;              ///< the choice; of no algorithm: a row's plan
+  };
+  enum class Origin : std::uint8_t { plan, second, forced };
+  /// Whose it is: that of a row of a collective and root by its size, or a choice by its segments'
+  /// size.
+  using Key = std::tuple<Origin, collective::Kind, Rank, units::Size>;
+
+  /// Forgets all that may differ from now on.
   void forget();
+  /// Forgets what takes memory. What takes long to find out, since it takes all ranks' programs,
+  /// is kept.
+  void free_memory();
   [[nodiscard]] KeptDecision decide(const Shape& shape, const Force& force);
-  [[nodiscard]] std::shared_ptr<const planner::Entry> row(const Shape& shape) const;
+  /// Returns the shape's row of the table; none: there is none.
+  [[nodiscard]] std::optional<planner::RowOutline> outline(const Shape& shape) const;
   [[nodiscard]] KeptDecision force_algorithm(const Shape& shape, const Force::Directive& forced,
                                              std::string_view origin);
-  [[nodiscard]] PredictedTimes predict(const Shape& shape) const;
+  [[nodiscard]] PredictedTimes predict(const Shape& shape);
   /// @param origin where the choice comes from
   [[nodiscard]] KeptDecision refuse(const Shape& shape, std::string_view origin,
                                     const algorithms::Algorithm& algorithm, Reason reason,
                                     const std::string& why) const;
-  /// Plans a row of the table for a shape; its program is kept for other sizes.
-  /// @param is_second whether by its second plan
-  [[nodiscard]] KeptDecision expand_row(const Shape& shape, const planner::Entry& row,
-                                        bool is_second);
+  /// Plans a row of the table for a shape.
+  /// @param origin the plan or the second one
+  [[nodiscard]] KeptDecision expand_row(const Shape& shape, units::Size row, Origin origin);
+  /// Plans a forced choice for a shape.
+  [[nodiscard]] KeptDecision expand_forced(const Shape& shape, algorithms::Skeleton skeleton);
+  /// Returns what is decided by what is kept already, if that is enough.
+  [[nodiscard]] static std::optional<KeptDecision> known(const Shape& shape, const Expansion& kept);
   [[nodiscard]] KeptDecision expand(const Shape& shape, const algorithms::Skeleton& skeleton,
-                                    std::shared_ptr<const Program> program);
+                                    Expansion& kept);
 
   const network::Network& _network;
   std::string _library;
@@ -111,9 +136,9 @@ private:
   std::shared_ptr<const planner::Table> _table;
   bool _reproducible;
   std::unordered_map<Shape, KeptDecision, Hash> _decisions;
-  std::map<std::tuple<collective::Kind, Rank, units::Size, bool>, std::shared_ptr<const Program>>
-      _programs;              ///< of the table's rows
-  std::size_t _transfers = 0; ///< of all programs that are kept
+  std::map<Key, Expansion> _expansions;
+  std::map<Key, std::vector<PredictedTimes>> _times; ///< of the table's rows
+  std::size_t _kept = 0; ///< the memory that these take, in transfers of programs
   std::uint64_t _force_version = 0;
 };
 

@@ -14,6 +14,7 @@
 #include <ctime>
 #include <initializer_list>
 #include <limits>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
 #include <sys/random.h>
@@ -41,6 +42,13 @@ bool is_on(const char* name, std::vector<std::string>& remarks) {
     remarks.push_back(std::string(name) + ": '" + value +
                       "': expected 1 or on, 0 or off; it counts as off");
   return false;
+}
+
+/// Returns a path that leads to the same place from any working folder.
+std::string absolute(const std::string& path) {
+  if (path.empty() || path.front() == '/') return path;
+  const std::unique_ptr<char, decltype(&std::free)> folder(getcwd(nullptr, 0), &std::free);
+  return folder == nullptr ? path : std::string(folder.get()) + "/" + path;
 }
 
 } // namespace
@@ -179,6 +187,11 @@ Settings Settings::from_environment() {
     settings.problem = error.what();
   }
   return settings;
+}
+
+void Settings::hold_paths() {
+  for (std::string* path : {&trace, &record, &summary})
+    *path = absolute(*path);
 }
 
 std::string Settings::to_bytes() const {

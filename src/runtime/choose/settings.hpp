@@ -42,6 +42,9 @@ struct Settings {
   [[nodiscard]] bool observes() const { return !record.empty() || !trace.empty(); }
   /// Never throws: an error in the environment becomes the problem.
   static Settings from_environment();
+  /// Lets relative paths of what is written lead from this process's working folder, wherever the
+  /// program goes later. Those of a folder that is gone stay as they are.
+  void hold_paths();
   [[nodiscard]] std::string to_bytes() const;
   /// Requires bytes from to_bytes().
   static Settings from_bytes(const std::string& bytes);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
+#include <vector>
 
 namespace thalweg::runtime {
 
@@ -61,7 +61,7 @@ public:
   void acknowledged() {
     _messages -= acknowledged_together;
     _bytes -= _batches.front();
-    _batches.pop_front();
+    _batches.erase(_batches.begin());
   }
   /// Whether a message that will be acknowledged hasn't been.
   [[nodiscard]] bool awaits_acknowledgement() const { return !_batches.empty(); }
@@ -70,7 +70,8 @@ private:
   CreditLimit _limit;
   std::int64_t _messages = 0, _bytes = 0;
   std::int64_t _in_batch = 0, _batch_bytes = 0; ///< of the batch that isn't complete
-  std::deque<std::int64_t> _batches;            ///< bytes, by acknowledgement to come
+  /// Bytes, by acknowledgement to come: few, and no memory before the first one.
+  std::vector<std::int64_t> _batches;
 };
 
 /// The receiver's end of the account.

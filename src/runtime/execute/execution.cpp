@@ -1,5 +1,7 @@
 #include "runtime/execute/execution.hpp"
 
+#include "runtime/execute/own_arithmetic.hpp"
+
 #include <algorithm>
 #include <cassert>
 
@@ -193,6 +195,8 @@ void Execution::land(FlightId id) {
   if (!_task.log.enabled()) return;
   const Transfer& own = transfer(it.item);
   const Direction direction = _program->operations()[it.item.operation].direction;
+  std::optional<OwnArithmetic> arithmetic; // for the times of receives
+  if (direction == Direction::receive) arithmetic.emplace();
   _task.log.add({.direction = static_cast<std::uint8_t>(direction),
                  .how = static_cast<std::uint8_t>(own.how),
                  .peer = direction == Direction::receive ? own.from : own.to,

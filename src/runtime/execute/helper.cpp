@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <pthread.h>
+#include <climits>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <system_error>
 
 namespace thalweg::runtime {
 namespace {
@@ -21,11 +23,29 @@ std::int64_t pause_after(std::int64_t idle_ns) {
   return pause_ns < least_pause_ns ? 0 : std::min(pause_ns, longest_pause_ns);
 }
 
+/// Returns the bytes of the thread's stack, which take memory only as they are used.
+std::size_t stack_bytes() {
+  constexpr std::size_t without_limit = std::size_t{64} << 20;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return without_limit;
+  return std::max(limit.rlim_cur, static_cast<rlim_t>(PTHREAD_STACK_MIN));
+}
+
 } // namespace
 
 Helper::Helper() {
   const NoSignals none;
-  _thread = std::thread([this] { run(); });
+  const auto begin = [](void* self) -> void* {
+    static_cast<Helper*>(self)->run();
+    return nullptr;
+  };
+  pthread_attr_t attributes{};
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, stack_bytes());
+  const int error = pthread_create(&_thread, &attributes, begin, this);
+  pthread_attr_destroy(&attributes);
+  if (error != 0) throw std::system_error(error, std::generic_category());
+  _runs = true;
 }
 
 void Helper::add(Lane lane, std::unique_ptr<Operation> operation) {
@@ -33,7 +53,7 @@ void Helper::add(Lane lane, std::unique_ptr<Operation> operation) {
   _new.emplace_back(lane, std::move(operation));
   _idle = false;
   _changed.notify_one();
-  if (std::this_thread::get_id() != _thread.get_id()) wait_until_idle(lock);
+  if (pthread_equal(pthread_self(), _thread) == 0) wait_until_idle(lock);
 }
 
 void Helper::hold_up_callers(std::int64_t most_ns) {
@@ -48,14 +68,15 @@ void Helper::wait_until_idle(std::unique_lock<std::mutex>& lock) {
 }
 
 void Helper::end(std::int64_t end_ns) {
-  if (!_thread.joinable()) return;
+  if (!_runs) return;
   {
     const std::lock_guard lock(_mutex);
     _ending = true;
     _end_ns = end_ns;
   }
   _changed.notify_one();
-  _thread.join();
+  pthread_join(_thread, nullptr);
+  _runs = false;
 }
 
 void Helper::run() {

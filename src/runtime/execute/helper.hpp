@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <thread>
+#include <pthread.h>
 #include <utility>
 #include <vector>
 
@@ -42,7 +42,9 @@ class Helper {
 public:
   using Lane = std::int64_t;
 
-  /// Starts the thread, which handles no signals. @throws std::system_error
+  /// Starts the thread, which handles only signals that it raises itself, and has as much stack as
+  /// the program's main thread may have, since it calls the program's operators; 64 MiB where that
+  /// is without limit. @throws std::system_error
   Helper();
   Helper(const Helper&) = delete;
   Helper& operator=(const Helper&) = delete;
@@ -75,7 +77,8 @@ private:
   std::int64_t _most_wait_ns = 0; ///< of callers; 0: they don't wait
   bool _ending = false;
   std::int64_t _end_ns = 0;
-  std::thread _thread; ///< started last
+  bool _runs = false;
+  pthread_t _thread{}; ///< started last
 };
 
 } // namespace thalweg::runtime

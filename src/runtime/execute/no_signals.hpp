@@ -5,13 +5,17 @@
 
 namespace thalweg::runtime {
 
-/// Blocks all signals while it lives: a thread that is started now will leave them to the others.
+/// Blocks signals while it lives: a thread that is started now will leave them to the others, but
+/// for those that it raises itself, by what the program lets it compute. If they were blocked, they
+/// would end the process, though the program handles them.
 class NoSignals {
 public:
   NoSignals() {
     sigset_t all;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &_before);
+    for (const int own : {SIGFPE, SIGSEGV, SIGBUS, SIGILL})
+      sigdelset(&all, own);
+    pthread_sigmask(SIG_BLOCK, &all, &_before);
   }
   NoSignals(const NoSignals&) = delete;
   NoSignals& operator=(const NoSignals&) = delete;

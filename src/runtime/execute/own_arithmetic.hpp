@@ -22,4 +22,23 @@ private:
   std::fenv_t _before{};
 };
 
+/// A floating-point environment of the program, for what another thread computes for it: its way of
+/// rounding, its traps and what becomes of tiny numbers.
+class ProgramArithmetic {
+public:
+  /// Takes that of this thread.
+  ProgramArithmetic() { std::fegetenv(&_programs); }
+  /// Lets this thread compute in it as long as that lives, and in its own afterwards.
+  class Scope {
+  public:
+    explicit Scope(const ProgramArithmetic& of) { std::fesetenv(&of._programs); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    ~Scope() { std::fesetenv(FE_DFL_ENV); }
+  };
+
+private:
+  std::fenv_t _programs{};
+};
+
 } // namespace thalweg::runtime

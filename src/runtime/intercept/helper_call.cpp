@@ -128,7 +128,11 @@ int plan_or_execute(const Call& call, const MPI_Request* request, TakeLane take_
 Progress HelperCall::advance() {
   Guard guard; // so that nothing called from here is taken for the program's
   Progress progress = Progress::done;
-  const int code = code_of([&] { progress = go_on(); });
+  const int code = code_of([&] {
+    std::optional<ProgramArithmetic::Scope> scope;
+    if (_arithmetic) scope.emplace(*_arithmetic);
+    progress = go_on();
+  });
   if (code != MPI_SUCCESS) progress = Progress::done;
   if (progress == Progress::done) finish(code);
   guard.leave();

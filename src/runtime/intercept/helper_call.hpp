@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/execute/helper.hpp"
+#include "runtime/execute/own_arithmetic.hpp"
 #include "runtime/intercept/record.hpp"
 #include "runtime/intercept/transaction.hpp"
 
@@ -20,6 +21,8 @@ public:
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
   ~Held();
+  /// Whether it keeps an operator: the call combines data.
+  [[nodiscard]] bool has_op() const { return _has_op; }
 
 private:
   /// Copies of one side's arrays.
@@ -59,14 +62,17 @@ using MakeRequest =
 int plan_or_execute(const Call& call, const MPI_Request* request, TakeLane take_lane,
                     NativeCall execute_natively, const MakeRequest& make_request);
 
-/// One execution of a planned call by the helper.
+/// One execution of a planned call by the helper. It combines data in the floating-point
+/// environment of the thread that made it, the program's.
 class HelperCall final : public Operation {
 public:
   /// @param complete tells the program, with the code of an error if there was one
   HelperCall(Runtime& runtime, std::shared_ptr<const PlannedCall> planned, const CallRecord& record,
              std::function<void(int code)> complete)
       : _runtime(runtime), _planned(std::move(planned)), _record(record),
-        _complete(std::move(complete)) {}
+        _complete(std::move(complete)) {
+    if (_planned->held->has_op()) _arithmetic.emplace();
+  }
   Progress advance() override;
 
 private:
@@ -76,7 +82,8 @@ private:
   Runtime& _runtime;
   std::shared_ptr<const PlannedCall> _planned;
   CallRecord _record;
-  std::optional<Transaction> _transaction; ///< once it has begun
+  std::optional<Transaction> _transaction;      ///< once it has begun
+  std::optional<ProgramArithmetic> _arithmetic; ///< if it combines data
   std::function<void(int code)> _complete;
 };
 

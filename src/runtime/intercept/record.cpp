@@ -50,12 +50,12 @@ CallRecord::CallRecord(Runtime& runtime, observe::Counters& counters, const Call
 
 namespace {
 
-/// Returns the tag of a communicator, or what stands for it until it has one: a number below -1
+/// Returns the name of a communicator, or what stands for it until it has one: a number below -1
 /// that those with other members don't have, most likely. Only where one thread calls: it can't
 /// tell apart communicators with the same members, on which threads may call in any order.
-std::int32_t tag_or_members(const Communicator& communicator, const Runtime& runtime) {
-  if (communicator.tag >= 0 || communicator.members == 0 || runtime.multiple_threads)
-    return communicator.tag;
+std::int32_t name_or_members(const Communicator& communicator, const Runtime& runtime) {
+  if (communicator.name >= 0 || communicator.members == 0 || runtime.multiple_threads)
+    return communicator.name;
   constexpr std::uint64_t below = (std::uint64_t{1} << 31) - 2;
   return -2 - static_cast<std::int32_t>(communicator.members % below);
 }
@@ -64,7 +64,7 @@ std::int32_t tag_or_members(const Communicator& communicator, const Runtime& run
 
 void CallRecord::set(const Communicator& communicator) {
   event.ranks = communicator.size;
-  event.tag = tag_or_members(communicator, _runtime);
+  event.tag = name_or_members(communicator, _runtime);
   event.leader = communicator.leader();
   event.member = communicator.rank + 1;
   members = communicator.members;

@@ -52,12 +52,13 @@ std::int64_t Transaction::units(ChunkId block) const {
 
 Layout Transaction::layout() const {
   const Program& program = *_prepared.program;
-  if (_call.kind == Kind::barrier) return program.layout(_prepared.pipeline, {}, units(0));
-  if (!_arguments.uneven) return program.layout(_prepared.pipeline, _prepared.weights, units(0));
+  const Pipeline pipeline = _prepared.pipeline_of(_arguments.shape.size);
+  if (_call.kind == Kind::barrier) return program.layout(pipeline, {}, units(0));
+  if (!_arguments.uneven) return program.layout(pipeline, _prepared.weights, units(0));
   std::vector<std::int64_t> sizes;
   for (const Program::Block& block : program.blocks())
     sizes.push_back(units(block.id));
-  return program.layout(_prepared.pipeline, _prepared.weights, sizes);
+  return program.layout(pipeline, _prepared.weights, sizes);
 }
 
 void Transaction::save_inputs() {
@@ -158,7 +159,7 @@ void carry_out(Runtime& runtime, const Communicator& communicator, const Call& c
   MpiTransport::Setup setup;
   setup.comm = runtime.shadow;
   // One thread calls in the same order on any two ranks, which is the order of their messages.
-  setup.tag = data_tag(runtime.multiple_threads ? communicator.tag : 0);
+  setup.tag = data_tag(runtime.multiple_threads ? *communicator.number_for_tags : 0);
   setup.accounts = communicator.accounts.get();
   setup.ranks = communicator.world_ranks.data();
   Task task;

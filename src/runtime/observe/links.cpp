@@ -18,7 +18,6 @@ Links::Link& Links::find(int world_rank) {
   link.entry = _file.add<LinkEntry>();
   if (link.entry == nullptr) link.entry = &_lost;
   link.entry->host = host;
-  if (_expect) link.expected = _expect(host);
   return link;
 }
 
@@ -34,13 +33,14 @@ void Links::sent(int world_rank, std::int64_t bytes, Ticks posted) {
 void Links::received(int world_rank, std::int64_t bytes, Ticks posted, Ticks done) {
   std::unique_lock lock(_mutex, std::defer_lock);
   if (concurrent) lock.lock();
-  const Link& link = find(world_rank);
+  Link& link = find(world_rank);
   LinkEntry& entry = *link.entry;
+  if (!link.expected) link.expected = _expect ? _expect(_hosts[index(world_rank)]) : MessageTime{};
   ++entry.receives;
   entry.received_bytes += static_cast<std::uint64_t>(bytes);
   entry.done.add(done);
   entry.observed += done - posted;
-  const double predicted_ns = link.expected.of(bytes);
+  const double predicted_ns = link.expected->of(bytes);
   if (predicted_ns <= 0) return;
   entry.predicted_ns += predicted_ns;
   const double observed_ns = static_cast<double>(std::max<Ticks>(done - posted, 0)) * _ns_per_tick;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace thalweg::runtime::observe {
@@ -71,6 +72,7 @@ public:
   /// @param expect may be empty: no network is known
   Links(RecordFile& file, std::vector<std::int32_t> hosts, Expect expect);
   void sent(int world_rank, std::int64_t bytes, Ticks posted);
+  /// Computes with fractions, which may raise inexactness.
   void received(int world_rank, std::int64_t bytes, Ticks posted, Ticks done);
   /// Sets the duration of a tick, to compare times with.
   void set_scale(const TickScale& scale) {
@@ -80,8 +82,8 @@ public:
 
 private:
   struct Link {
-    LinkEntry* entry = nullptr; ///< null: nothing so far
-    MessageTime expected;
+    LinkEntry* entry = nullptr;          ///< null: nothing so far
+    std::optional<MessageTime> expected; ///< once something was received
   };
   Link& find(int world_rank);
 

@@ -156,11 +156,11 @@ void Communicator::enable(network::Placement placement, std::shared_ptr<const pl
                           Runtime& runtime) {
   reason.reset();
   adaptation = make_adaptation(*this, runtime, placement, table.get());
-  if (accounts == nullptr) accounts = runtime.communicators.accounts(tag, runtime);
+  if (accounts == nullptr) accounts = runtime.communicators.accounts(number_for_tags, runtime);
   chooser.emplace(runtime.plan.network, runtime.plan.library, std::move(placement), rank,
                   std::move(table), runtime.settings.reproducible);
-  if (runtime.helper != nullptr && Stream::has_tags(tag, runtime))
-    stream = std::make_shared<Stream>(tag, world_ranks, runtime);
+  if (runtime.helper != nullptr && Stream::has_tags(*number_for_tags, runtime))
+    stream = std::make_shared<Stream>(number_for_tags, world_ranks, runtime);
 }
 
 void Communicator::note(MPI_Comm comm, const Runtime& runtime) {
@@ -238,7 +238,6 @@ void Communicators::erase(MPI_Comm comm) {
     }
   }
   gone->end();
-  _tags.release(gone->tag);
 }
 
 /// Takes the accounts of communicators that are gone, since the MPI library may call on_delete()
@@ -264,7 +263,8 @@ void Communicators::add_world(Runtime& runtime) {
   world->rank = runtime.world_rank;
   world->size = runtime.world_size;
   world->world_ranks = first_numbers(runtime.world_size);
-  world->tag = 0;
+  world->name = 0;
+  world->number_for_tags = _tags.claim(0);
   world->reason = runtime.reason;
   world->note(native.comm_world, runtime);
   if (runtime.active()) {
@@ -289,11 +289,15 @@ Accounts::LimitOf Communicators::limits(const Runtime& runtime) {
   };
 }
 
-std::shared_ptr<Accounts> Communicators::accounts(int tag, const Runtime& runtime) {
+std::shared_ptr<Accounts> Communicators::accounts(const Tags::Number& number,
+                                                  const Runtime& runtime) {
   if (_shared != nullptr && !runtime.multiple_threads) return _shared;
-  auto made = std::make_shared<Accounts>(runtime.shadow, acknowledgement_tag(tag), limits(runtime));
-  if (!runtime.multiple_threads) _shared = made;
-  return made;
+  auto made =
+      std::make_unique<Accounts>(runtime.shadow, acknowledgement_tag(*number), limits(runtime));
+  // The number is theirs as long as they are.
+  std::shared_ptr<Accounts> shared(made.release(), [number](Accounts* its) { delete its; });
+  if (!runtime.multiple_threads) _shared = shared;
+  return shared;
 }
 
 void Communicators::settle() {

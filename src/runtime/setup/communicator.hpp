@@ -27,9 +27,12 @@ struct Communicator {
   std::vector<int> world_ranks; ///< by rank; empty if not known, or one isn't in COMM_WORLD
   std::uint64_t members = 0;    ///< as in the run record; 0: not known, or nothing is recorded
   /// A number that names the communicator together with the world rank of its first rank; -1: it
-  /// has none. In programs with MPI_THREAD_MULTIPLE its messages' tags, too, depend on it: FIFO
-  /// order suffices in others.
-  int tag = -1;
+  /// has none.
+  int name = -1;
+  /// The number on which its messages' tags depend in programs with MPI_THREAD_MULTIPLE: FIFO order
+  /// suffices in others. Null: it has none. Those own it, too, who may get messages after it is
+  /// freed: its accounts and its stream.
+  Tags::Number number_for_tags;
   std::uint32_t number = 0;                 ///< of those that this process has met, in their order
   std::optional<Chooser> chooser;           ///< if calls may be planned
   std::uint32_t calls = 0;                  ///< intercepted so far
@@ -64,9 +67,10 @@ struct Communicator {
 /// How long acknowledgements are waited for at the end of the program: an error may have lost them.
 inline constexpr std::int64_t longest_settling_ns = 5'000'000'000;
 
-/// Returns the MPI tags of the data of a communicator with this tag, and of the acknowledgements.
-constexpr int data_tag(int tag) { return 2 * tag; }
-constexpr int acknowledgement_tag(int tag) { return 2 * tag + 1; }
+/// Returns the MPI tags of the data of a communicator with this number, and of the
+/// acknowledgements.
+constexpr int data_tag(int number) { return 2 * number; }
+constexpr int acknowledgement_tag(int number) { return 2 * number + 1; }
 
 /// Returns the ranks in COMM_WORLD of a communicator's members, or of the remote ones, if it is an
 /// intercommunicator; MPI_UNDEFINED for those that aren't there. Local. O(ranks) for a communicator
@@ -106,11 +110,13 @@ public:
   std::string more_races_report();
   /// Returns what there is to say of plans that followed the network.
   std::vector<std::string> change_reports();
-  /// Returns the accounts for a communicator with this tag.
-  std::shared_ptr<Accounts> accounts(int tag, const Runtime& runtime);
+  /// Returns the accounts for a communicator with this number for tags.
+  std::shared_ptr<Accounts> accounts(const Tags::Number& number, const Runtime& runtime);
   /// Returns the limits for messages to each rank of COMM_WORLD.
   static Accounts::LimitOf limits(const Runtime& runtime);
   [[nodiscard]] Tags& tags() { return _tags; }
+  /// Returns a name that this process hasn't given to another communicator.
+  [[nodiscard]] int next_name() { return ++_named; }
 
 private:
   void erase(MPI_Comm comm);
@@ -128,6 +134,7 @@ private:
   std::vector<std::string> _ended_races, _ended_changes; ///< reports, where this is world rank 0
   ByCandidate<std::uint64_t> _more_ended_races;          ///< that are in none, by winner
   Tags _tags;
+  std::atomic<int> _named = 0; ///< COMM_WORLD's is 0
   std::atomic<std::uint32_t> _met = 0;
   int _keyval = MPI_KEYVAL_INVALID;
 };

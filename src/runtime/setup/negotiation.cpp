@@ -7,6 +7,7 @@
 #include "units/index.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace thalweg::runtime {
 namespace {
@@ -40,18 +41,18 @@ void Negotiation::after_call(std::uint32_t sequence, std::int64_t cost_ns, bool 
 }
 
 void Negotiation::end() {
-  const bool was_claiming = _stage == Stage::claiming;
   _stage = Stage::done;
   _open.end();
-  if (was_claiming && _claimed != 0) _runtime.communicators.tags().release(proposed());
+  withdraw();
+  _claimed = nullptr;
 }
 
 void Negotiation::go_on() {
+  _open.wait(); // in the program's arithmetic: its own reductions may go on meanwhile
   const OwnArithmetic arithmetic;
-  _open.wait();
   switch (_stage) {
   case Stage::agreeing:
-    return _runtime.multiple_threads && _communicator.tag < 0 ? claim() : look_for_table();
+    return lacks_number() ? claim() : look_for_table();
   case Stage::claiming:
     return claimed();
   case Stage::announcing:
@@ -79,16 +80,32 @@ void Negotiation::begin() {
   agree();
 }
 
+bool Negotiation::lacks_number() const {
+  return _runtime.multiple_threads && _communicator.number_for_tags == nullptr;
+}
+
+void Negotiation::propose() {
+  using enum NegotiationRecord::Field;
+  withdraw();
+  Communicators& all = _runtime.communicators;
+  if (lacks_number()) _proposed = all.tags().propose(_above);
+  _own[number] = _proposed;
+  const bool names = _communicator.rank == 0 && _communicator.name < 0;
+  _own[name] = names ? all.next_name() : _communicator.name;
+}
+
+void Negotiation::withdraw() {
+  if (_proposed > 0) _runtime.communicators.tags().withdraw(std::exchange(_proposed, 0));
+}
+
 void Negotiation::agree() {
   using enum NegotiationRecord::Field;
   KnownTable known;
   if (_runtime.has_tables()) known = _runtime.tables.known(_placement, _runtime.plan);
   _table = known.table;
   const bool lacks = _runtime.has_tables() && _table == nullptr;
-  // The first rank's number does, unless messages of several communicators may mix.
-  const bool proposes = _runtime.multiple_threads || _communicator.rank == 0;
   const PlanningBudget budget = _runtime.tables.budget();
-  _own[number] = proposes ? _runtime.communicators.tags().propose() : 0;
+  propose();
   _own[lacking] = lacks ? 1 : 0;
   _own[latest_owner] = lacks ? -1 : _communicator.rank;
   _own[shortfall_ns] = budget.shortfall_ns(_communicator.size, observe::monotonic_ns());
@@ -102,25 +119,32 @@ void Negotiation::agree() {
 }
 
 void Negotiation::claim() {
-  _claimed = _runtime.communicators.tags().claim(proposed()) ? 1 : 0;
-  check(native.Iallreduce(&_claimed, &_all_claimed, 1, native.integer, native.min, _comm,
+  withdraw();
+  _claimed = nullptr; // where this is tried again
+  _claimed = _runtime.communicators.tags().claim(static_cast<int>(_all[NegotiationRecord::number]));
+  _has_claimed = _claimed != nullptr ? 1 : 0;
+  check(native.Iallreduce(&_has_claimed, &_all_claimed, 1, native.integer, native.min, _comm,
                           _open.request()));
   _stage = Stage::claiming;
   _open.begin(_now);
 }
 
 void Negotiation::claimed() {
-  if (_all_claimed != 0) return look_for_table();
-  if (_claimed != 0) _runtime.communicators.tags().release(proposed());
+  if (_all_claimed != 0) {
+    _communicator.number_for_tags = std::exchange(_claimed, nullptr);
+    return look_for_table();
+  }
+  _claimed = nullptr;
+  _above = Tags::above_conflict(static_cast<int>(_all[NegotiationRecord::number]));
   agree();
 }
 
 void Negotiation::look_for_table() {
   using enum NegotiationRecord::Field;
-  if (_communicator.tag < 0) _communicator.tag = proposed();
-  if (_runtime.multiple_threads && acknowledgement_tag(_communicator.tag) > _runtime.largest_tag) {
-    _runtime.communicators.tags().release(_communicator.tag);
-    _communicator.tag = -1;
+  _communicator.name = static_cast<int>(_all[name]);
+  if (_runtime.multiple_threads &&
+      acknowledgement_tag(*_communicator.number_for_tags) > _runtime.largest_tag) {
+    _communicator.number_for_tags = nullptr;
     _communicator.reason = Reason::tags_exhausted;
     _stage = Stage::done;
     return;

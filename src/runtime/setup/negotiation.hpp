@@ -6,6 +6,7 @@
 #include "runtime/mpi/native.hpp"
 #include "runtime/mpi/open_collective.hpp"
 #include "runtime/setup/negotiation_record.hpp"
+#include "runtime/setup/tags.hpp"
 
 #include <array>
 #include <cstdint>
@@ -58,14 +59,16 @@ private:
   [[nodiscard]] bool goes_on() const { return _stage != Stage::watching && _stage != Stage::done; }
   void begin();
   void agree();
+  void propose();
+  void withdraw();
+  /// Whether the communicator needs a number that it doesn't have.
+  [[nodiscard]] bool lacks_number() const;
   void claim();
   void claimed();
   void look_for_table();
   void announce(int owner);
   void share();
   void finish();
-  /// Returns the tag that the ranks agreed on.
-  [[nodiscard]] int proposed() const { return static_cast<int>(_all[NegotiationRecord::number]); }
   /// Waits for the open operation and goes on with the next stage.
   void go_on();
 
@@ -79,7 +82,10 @@ private:
   std::uint32_t _now = 0; ///< the call
   std::int64_t _spent_ns = 0, _due_ns = 0;
   NegotiationRecord _own{}, _all{};
-  int _claimed = 0, _all_claimed = 0;
+  int _proposed = 0;     ///< by this rank; 0: nothing
+  int _above = 0;        ///< what numbers are to be above, after conflicts
+  Tags::Number _claimed; ///< null: it isn't free here
+  int _has_claimed = 0, _all_claimed = 0;
   int _owner = 0;                           ///< of the table
   std::array<std::int64_t, 2> _announced{}; ///< bytes of the table, nanoseconds of planning
   std::string _bytes;

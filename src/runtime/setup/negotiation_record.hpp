@@ -8,7 +8,8 @@ namespace thalweg::runtime {
 /// What a communicator's ranks compare, by maximum, before its calls are planned.
 struct NegotiationRecord {
   enum Field : std::uint8_t {
-    number,
+    number,  ///< for tags, where threads need them
+    name,    ///< of the communicator
     lacking, ///< 1: the rank knows no table for the placement
     latest_owner,
     shortfall_ns,
@@ -16,7 +17,7 @@ struct NegotiationRecord {
     checksum, ///< of the rank's table
     checksum_complement
   };
-  std::array<std::int64_t, 7> values{};
+  std::array<std::int64_t, 8> values{};
 
   [[nodiscard]] std::int64_t& operator[](Field field) { return values[field]; }
   [[nodiscard]] std::int64_t operator[](Field field) const { return values[field]; }

@@ -112,8 +112,8 @@ void Neighborhoods::before_call() {
 bool Neighborhoods::begins(Neighborhood neighborhood) const {
   const PlanState& its = state(neighborhood);
   if (_stage != Stage::watching || its.plan) return false;
-  // In programs with several threads messages need the communicator's own tag.
-  if (_runtime.multiple_threads && _communicator.tag < 0) return false;
+  // In programs with several threads messages need the communicator's own tags.
+  if (_runtime.multiple_threads && _communicator.number_for_tags == nullptr) return false;
   if (const auto& pace = forced(neighborhood)) return pace->pacing != planner::Pacing::native;
   return _runtime.has_tables() && its.calls + 1 >= its.due;
 }
@@ -148,7 +148,8 @@ void Neighborhoods::count(const Sizes& sizes) {
   if (_communicator.reason && _communicator.reason != Reason::not_set_up)
     return give_up(*_communicator.reason);
   if (_communicator.accounts == nullptr)
-    _communicator.accounts = _runtime.communicators.accounts(_communicator.tag, _runtime);
+    _communicator.accounts =
+        _runtime.communicators.accounts(_communicator.number_for_tags, _runtime);
   _placement.clear();
   for (const int rank : _communicator.world_ranks)
     _placement.push_back(_runtime.hosts[index(rank)]);
@@ -170,8 +171,8 @@ void Neighborhoods::count(const Sizes& sizes) {
 }
 
 void Neighborhoods::go_on() {
+  _open.wait(); // in the program's arithmetic: its own reductions may go on meanwhile
   const OwnArithmetic arithmetic;
-  _open.wait();
   switch (_stage) {
   case Stage::counting:
     return gather();
@@ -316,6 +317,7 @@ Prepared Neighborhoods::prepare(const planner::Pace& pace) const {
   if (pace.window > 0) description += ", window " + std::to_string(pace.window);
   return {std::make_shared<const Program>(std::move(sink), _communicator.rank, last + 1, 1),
           {.period = last + 1, .window = window},
+          0,
           {},
           number_of(algorithms::find("listed")),
           std::move(description)};

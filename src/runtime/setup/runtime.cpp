@@ -165,6 +165,7 @@ std::optional<Obstacle> prepare(Runtime& it) {
   if (it.world_size > 1 && !share_settings(settings, it.world_rank, 2 * seconds))
     return missing_library();
   it.settings = std::move(settings);
+  it.settings.hold_paths();
   if (seal != it.settings.plan_seal) it.plan = {}; // not rank 0's
   for (const std::string& remark : it.settings.remarks)
     say(remark);
@@ -302,12 +303,13 @@ void end() {
 }
 
 void Runtime::keep_time(observe::Ticks now, bool at_once) {
-  constexpr double often_ns = 1e8;
-  if (!at_once && clock.duration_ns(now - _time_kept) < often_ns) return;
+  constexpr double pause_ns = 1e8;
+  if (!at_once && now < _time_due) return;
   const std::unique_lock lock(_keeping_time, std::try_to_lock);
   if (!lock) return;
-  _time_kept = now;
+  const OwnArithmetic arithmetic;
   clock.calibrate();
+  _time_due = now + static_cast<observe::Ticks>(pause_ns / clock.scale().ns_per_tick);
   if (recorder.is_open()) recorder.set_scale(clock.scale());
   if (!record) return;
   record->file.header().scale = clock.scale();

@@ -72,7 +72,7 @@ struct Runtime {
 
 private:
   std::mutex _keeping_time;
-  std::atomic<observe::Ticks> _time_kept{0};
+  std::atomic<observe::Ticks> _time_due{0}; ///< when it is told again
 };
 
 /// Null before MPI_Init, after MPI_Finalize has begun, and with THALWEG=off.

@@ -6,30 +6,33 @@
 namespace thalweg::runtime {
 namespace {
 
-/// Waits for the acknowledgements that are due to accounts.
+/// Waits for the acknowledgements that are due to accounts; then their number may be free.
 class Settling final : public Operation {
 public:
-  explicit Settling(std::unique_ptr<Accounts> accounts) : _accounts(std::move(accounts)) {}
+  Settling(std::unique_ptr<Accounts> accounts, Tags::Number number)
+      : _number(std::move(number)), _accounts(std::move(accounts)) {}
   Progress advance() override { return _accounts->take_all() ? Progress::done : Progress::none; }
   void abandon() override { _accounts->settle(0); }
 
 private:
+  Tags::Number _number;
   std::unique_ptr<Accounts> _accounts;
 };
 
 } // namespace
 
-Stream::Stream(int tag, std::vector<int> ranks, const Runtime& runtime)
-    : _first(Helper::Lane{lanes} * tag), _ranks(std::move(ranks)), _runtime(runtime) {}
+Stream::Stream(Tags::Number number, std::vector<int> ranks, const Runtime& runtime)
+    : _number(std::move(number)), _first(Helper::Lane{lanes} * *_number), _ranks(std::move(ranks)),
+      _runtime(runtime) {}
 
 Stream::~Stream() {
   for (int i = 0; i < lanes; ++i)
     if (auto& accounts = _accounts[index(i)])
-      _runtime.helper->add(_first + i, std::make_unique<Settling>(std::move(accounts)));
+      _runtime.helper->add(_first + i, std::make_unique<Settling>(std::move(accounts), _number));
 }
 
-bool Stream::has_tags(int tag, const Runtime& runtime) {
-  return tag <= (runtime.largest_tag / 2 - lanes) / lanes;
+bool Stream::has_tags(int number, const Runtime& runtime) {
+  return number <= (runtime.largest_tag / 2 - lanes) / lanes;
 }
 
 Accounts& Stream::accounts(Helper::Lane lane) {

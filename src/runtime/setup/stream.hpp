@@ -2,6 +2,7 @@
 
 #include "runtime/execute/accounts.hpp"
 #include "runtime/execute/helper.hpp"
+#include "runtime/setup/tags.hpp"
 
 #include <array>
 #include <memory>
@@ -22,15 +23,15 @@ public:
   static constexpr int shared_lanes = 8;
   static constexpr int lanes = 64; ///< all of them
 
-  /// @param tag of the communicator, @param ranks its ranks' numbers in COMM_WORLD
-  Stream(int tag, std::vector<int> ranks, const Runtime& runtime);
+  /// @param number of the communicator, for tags; @param ranks its ranks' numbers in COMM_WORLD
+  Stream(Tags::Number number, std::vector<int> ranks, const Runtime& runtime);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   /// Leaves the acknowledgements that are due to the helper.
   ~Stream();
 
   /// Whether all its messages' tags are in range.
-  static bool has_tags(int tag, const Runtime& runtime);
+  static bool has_tags(int number, const Runtime& runtime);
   /// Returns the lane of the next operation; called in the order of the operations.
   std::optional<Helper::Lane> next_lane() { return _first + _operations++ % shared_lanes; }
   /// Returns the lane of a new persistent operation; called in the order in which they are made.
@@ -44,6 +45,7 @@ public:
   Accounts& accounts(Helper::Lane lane);
 
 private:
+  Tags::Number _number;
   Helper::Lane _first;
   std::int64_t _operations = 0;
   int _persistent = shared_lanes; ///< the next one's lane

@@ -1,6 +1,7 @@
 #include "adapting/simulated_mpi.hpp"
 #include "runtime/adapt/epochs.hpp"
 
+#include <cfenv>
 #include <cstdint>
 #include <doctest/doctest.h>
 #include <optional>
@@ -21,12 +22,15 @@ int wait_and_end(MPI_Request* /*request*/, MPI_Status* /*status*/) {
   return MPI_SUCCESS;
 }
 
-} // namespace
+int rounding = FE_TONEAREST;
 
-TEST_CASE("an agreement that is ended again while it is waited for is waited for once") {
-  SimulatedMpi mpi(1, 1e-6, std::nullopt);
-  mpi.run_as(0);
-  runtime::Epochs epochs(0, std::vector<runtime::Won>(), nullptr);
+int wait_and_look(MPI_Request* /*request*/, MPI_Status* /*status*/) {
+  rounding = std::fegetround();
+  return MPI_SUCCESS;
+}
+
+/// Makes calls of a race until an agreement is open.
+void open_agreement(runtime::Epochs& epochs) {
   for (std::int64_t call = 0; call < 100 && !epochs.is_open(); ++call) {
     epochs.before_call({});
     runtime::Race* race = epochs.races.find(key);
@@ -35,11 +39,32 @@ TEST_CASE("an agreement that is ended again while it is waited for is waited for
     epochs.races.count(*race, {call * 1'000'000, call * 1'000'000 + 500'000});
   }
   REQUIRE(epochs.is_open());
+}
+
+} // namespace
+
+TEST_CASE("an agreement that is ended again while it is waited for is waited for once") {
+  SimulatedMpi mpi(1, 1e-6, std::nullopt);
+  mpi.run_as(0);
+  runtime::Epochs epochs(0, std::vector<runtime::Won>(), nullptr);
+  open_agreement(epochs);
   ended = &epochs;
   runtime::native.Wait = wait_and_end;
   epochs.end();
   CHECK(waits == 1);
   CHECK_FALSE(epochs.is_open());
+}
+
+TEST_CASE("while an agreement is waited for, the program's own reductions round as it does") {
+  SimulatedMpi mpi(1, 1e-6, std::nullopt);
+  mpi.run_as(0);
+  runtime::Epochs epochs(0, std::vector<runtime::Won>(), nullptr);
+  open_agreement(epochs);
+  runtime::native.Wait = wait_and_look;
+  std::fesetround(FE_UPWARD);
+  epochs.finish();
+  std::fesetround(FE_TONEAREST);
+  CHECK(rounding == FE_UPWARD);
 }
 
 } // namespace thalweg::test

@@ -266,6 +266,17 @@ TEST_CASE("many ranks share the choice of their site") {
   }
 }
 
+/// Checks that a table's outline of a row is what the row says.
+void check_outline(const Table& table, Kind kind, Rank root, Size size) {
+  const std::shared_ptr<const Entry> row = table.find(kind, root, size);
+  const std::optional<RowOutline> outline = table.outline(kind, root, size);
+  REQUIRE(outline.has_value() == (row != nullptr));
+  if (row == nullptr) return;
+  CHECK(outline->min_size == row->min_size);
+  CHECK(outline->native == row->native);
+  CHECK(outline->has_second == row->second.has_value());
+}
+
 TEST_CASE("the ranks of a host share their rows, exchanged") {
   const Network net = with_slow_native(two_sites(2));
   const Placement placement = {2, 0, 0, 2, 1, 0, 3, 3, 0, 2};
@@ -289,6 +300,7 @@ TEST_CASE("the ranks of a host share their rows, exchanged") {
           CHECK(own->root == root);
           CHECK(own->native == other->native);
           CHECK(table.predict(kind, root, size) == table.predict(kind, first, size));
+          check_outline(table, kind, root, size);
           if (own->native) continue;
           const auto rooted_at = [&](Rank at) {
             return algorithms::make_problem({.kind = kind, .ranks = 10, .root = at, .size = size},
@@ -331,6 +343,8 @@ TEST_CASE("a row that was given is native for the other ranks of its host, until
   CHECK(table.predict(Kind::bcast, 1, 1).plan_ns == 9);
   CHECK(table.predict(Kind::bcast, 0, 1).plan_ns == 5);
   CHECK(!table.find(Kind::bcast, 2, 7));
+  for (const Rank root : {0, 1, 2})
+    check_outline(table, Kind::bcast, root, 7);
   Entry native{.kind = Kind::reduce, .root = 0, .min_size = 1, .native = true, .skeleton = {}};
   native.second = algorithms::make_skeleton(algorithms::find("binomial"),
                                             problem(two_sites(2), Kind::reduce, 1000), {});

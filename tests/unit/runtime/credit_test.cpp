@@ -3,6 +3,7 @@
 #include "simulated_ranks.hpp"
 
 #include <doctest/doctest.h>
+#include <type_traits>
 
 namespace thalweg::runtime {
 namespace {
@@ -39,6 +40,11 @@ TEST_CASE("credit is used up by messages or bytes, and comes back in batches") {
   for (int i = 0; i < 2; ++i)
     credit.sent(500);
   CHECK(!credit.may_send(1));
+}
+
+TEST_CASE("credit that nothing is due to takes no memory, as a process may have much of it") {
+  static_assert(std::is_nothrow_default_constructible_v<Credit>); // else it allocates
+  CHECK(sizeof(Credit) <= 72);
 }
 
 TEST_CASE("both ends see the same batches") {

@@ -2,11 +2,15 @@
 #include "runtime/mpi/holds.hpp"
 #include "runtime/observe/clock.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <doctest/doctest.h>
 #include <functional>
 #include <limits>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <thread>
 
 using namespace thalweg::runtime;
 
@@ -47,6 +51,26 @@ TEST_CASE("operations of a lane follow each other in their order") {
       expected.push_back(i);
     CHECK(order[static_cast<std::size_t>(lane)] == expected);
   }
+}
+
+TEST_CASE("the thread has as much stack as the main thread may have") {
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_STACK, &before) == 0);
+  constexpr rlim_t wanted = rlim_t{40} << 20;
+  const rlimit larger{std::min(wanted, before.rlim_max), before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_STACK, &larger) == 0);
+  Helper helper;
+  CHECK(setrlimit(RLIMIT_STACK, &before) == 0);
+  std::size_t stack = 0;
+  add(helper, 0, [&stack] {
+    pthread_attr_t attributes{};
+    pthread_getattr_np(pthread_self(), &attributes);
+    pthread_attr_getstacksize(&attributes, &stack);
+    pthread_attr_destroy(&attributes);
+    return Progress::done;
+  });
+  helper.end(never);
+  CHECK(stack >= larger.rlim_cur);
 }
 
 TEST_CASE("callers that are held up return when all operations are done") {

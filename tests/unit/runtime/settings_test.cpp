@@ -1,7 +1,9 @@
 #include "runtime/choose/settings.hpp"
+#include "unit/temporary_folder.hpp"
 
 #include <cstdlib>
 #include <doctest/doctest.h>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 
@@ -59,6 +61,22 @@ TEST_CASE("a wrong size of events keeps the usual ones, of a run record too") {
   CHECK(settings.events_folder() == "folder");
   REQUIRE(settings.remarks.size() == 1);
   CHECK(settings.remarks.front().find("the usual 4 MiB are kept") != std::string::npos);
+}
+
+TEST_CASE("relative paths lead from where they were held, and others stay") {
+  const std::filesystem::path before = std::filesystem::current_path();
+  const testing::TemporaryFolder folder;
+  Settings settings;
+  settings.record = "run";
+  settings.summary = "../summary.json";
+  settings.hold_paths();
+  CHECK(settings.record == before / "run");
+  CHECK(settings.summary == before / "../summary.json");
+  CHECK(settings.trace.empty());
+  std::filesystem::current_path(folder.path);
+  settings.hold_paths();
+  std::filesystem::current_path(before);
+  CHECK(settings.record == before / "run");
 }
 
 TEST_CASE("ranks wait for a number of seconds that fits into nanoseconds") {

@@ -69,7 +69,7 @@ TEST_CASE("a forced tree is what all ranks execute") {
   const Shape bcast{.kind = Kind::bcast, .root = 2, .size = 10'000};
   const auto choice = chooser.choose(bcast, force, 0);
   REQUIRE(choice.prepared != nullptr);
-  CHECK(choice.prepared->pipeline.segments == 10);
+  CHECK(choice.prepared->pipeline_of(bcast.size).segments == 10);
   // For another number of ranks it is native, on all alike.
   Chooser smaller(network, "", {0, 1, 2}, 0, nullptr);
   const auto refused = smaller.choose(bcast, force, 0);
