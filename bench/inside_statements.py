@@ -27,6 +27,9 @@ def table(parts: Sequence[Part]) -> Table:
             "rows are of another setting.",
             "Runs of examples/gsum.cpp and examples/sor.cpp on the lab, Open MPI 4.1, with "
             "declared trees; times are those of the emulated network, whose ranks share one core.",
+            "Who is last, by the paper's graph of last arrivals, is here who is received last: a "
+            "node receives from its children one after the other, so that where all come at the "
+            "same time it is the last of them. How late ranks come tells that from an imbalance.",
         ],
     )
     for judge in (
@@ -82,8 +85,8 @@ def _imbalance(parts: Sequence[Part]) -> Iterator[Found]:
                 "section 4", "well balanced applications have no thread that causes an imbalance: "
                 f"{program} on {cluster}",
                 f"rank {part.facts['last_path'][-1]}, the one that is waited for most often "
-                f"(section 3), is last in {last} of {calls} calls; lateness of ranks differs by "
-                f"{seconds(max(late) - min(late))}, a call takes {seconds(part.facts['mean'])}",
+                f"(section 3), is last in {last:.0f} of {calls} calls; lateness of ranks differs "
+                f"by {seconds(max(late) - min(late))}, a call takes {seconds(part.facts['mean'])}",
                 _yes(2 * last <= calls),
             )  # fmt: skip
 

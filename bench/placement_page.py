@@ -15,6 +15,9 @@ halves = ("cloudmap-intra", "cloudmap-inter")
 compared = (
     "scotch", "block", "interleave", "random", *halves, "intra-only", "inter-only",
 )  # fmt: skip
+narrow = {"interleave": "inter-\nleave", "cloudmap-intra": "cloud-\nmap-\nintra",
+          "cloudmap-inter": "cloud-\nmap-\ninter"}  # fmt: skip
+"""Names in lines that fit below a bar, where the hyphens don't do it."""
 compared_at_size = ("scotch", "block", "interleave", "random")
 """With very many ranks."""
 rival = "kahip"
@@ -243,7 +246,11 @@ def _drawing(shares: Mapping[str, Mapping[str, float]]) -> Figure:
         BarPanel(
             titles[name],
             "over random placements",
-            [Stack(each.replace("-", "-\n"), {"share": share}) for each, share in of.items()],
+            [
+                Stack(narrow.get(each, each.replace("-", "-\n")), {"share": share})
+                for each, share in of.items()
+                if each != "random"
+            ],
         )
         for name, of in shares.items()
     ]

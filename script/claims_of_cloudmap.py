@@ -248,10 +248,11 @@ CLOUDMAP: Claims = {
     ],
     "Figure 13": [
         given("8"),
-        *over_random(COSTS, "64", "8", "intra-only", "inter-only", "scotch"),
+        *over_random(COSTS, "64", "8", "cloudmap-intra", "cloudmap-inter", "scotch"),
         note("placement", "So the better half saves #, Scotch # and"),
         *over_random(COSTS, "64", "8", "thalweg"),
         note("placement", "Scotch * % and Thalweg # (much less"),
+        *over_random(COSTS, "64", "8", "intra-only", "inter-only"),
         *(half(name, whole) for whole in ("Scotch", "Thalweg") for name in HALVES),
     ],
     "Figure 14": LAMMPS,
