@@ -94,6 +94,7 @@ pages_of: dict[str, dict[str, Sequence[str]]] = {
         "Figure 2b": ("inside-figures",),
         "Figure 3a": ("inside-figures",),
         "Figure 3b": ("inside-figures",),
+        "Sections 3 and 4": ("inside-figures",),
     },
     "CloudMap": {
         "Figure 1": ("cloudmap",),
