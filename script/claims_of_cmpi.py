@@ -303,6 +303,7 @@ CMPI: Claims = {
         on_cloud(3, "scatter", "random"),
         on_cloud(2, "scatter", "round robin"),
         negative(on_cloud(3, "scatter", "round robin")),
+        given("8"),
         day_on_lab("CMPI", "bcast"),
         note("days-lab", "30.1 % less), is faster in # of # hours"),
         negative(day_on_lab("CMPI", "scatter")),
