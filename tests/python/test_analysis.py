@@ -198,6 +198,9 @@ def test_mean_stages_and_their_breakdown_by_hosts_add_up_too() -> None:
     assert mean == pytest.approx((50 + 52 + 44) / 3)
     where = set(found.breakdown["where"])
     assert {"nodes of a", "edges inside hosts", "edges between hosts"} <= where
+    order = ["shape", "mean", "where", "stage"]
+    rows = list(found.breakdown.select(order).iter_rows())
+    assert rows == sorted(rows, key=lambda row: (row[0], -row[1], *row[2:])), "ties have an order"
 
 
 def test_bcast_and_reduce_are_trees_in_one_direction() -> None:

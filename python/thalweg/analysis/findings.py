@@ -156,7 +156,7 @@ def breakdown(run: Run, means: pl.DataFrame) -> pl.DataFrame:
         .group_by("shape", "where", "stage")
         .agg((pl.col("time").sum() / pl.col("ranks").first()).alias("mean"))
         .filter(pl.col("mean") != 0)
-        .sort("shape", "mean", descending=[False, True])
+        .sort("shape", "mean", "where", "stage", descending=[False, True, False, False])
     )  # fmt: skip
 
 
