@@ -233,26 +233,28 @@ Placement half(const Problem& problem, const MapOptions& options) {
   return intra_only(problem, choices_of_hosts(problem, costs, 1).front(), search);
 }
 
-/// Places by Scotch alone, or by one of CloudMap's halves.
-Placement by_scotch(const Problem& problem, const MapOptions& options) {
+/// Scotch alone, or one of CloudMap's halves. Returns nothing where Scotch can't.
+std::optional<Placement> tried_by_scotch(const Problem& problem, const MapOptions& options) {
   const HostCosts costs(problem);
-  const auto found = [&]() -> std::optional<Placement> {
-    if (options.method == Method::cloudmap_inter && has_scotch())
-      return scotch_groups(problem, costs, random(problem, options.seed));
-    const std::vector<std::int32_t> slots = choices_of_hosts(problem, costs, 1).front();
-    if (options.method == Method::scotch) return scotch(problem, costs, slots);
-    const EvenHosts even(problem);
-    const auto groups = scotch(even.problem, HostCosts(even.problem), slots);
-    if (!groups) return std::nullopt;
-    return shuffle_groups(problem, *groups, options.seed);
-  }();
+  if (options.method == Method::cloudmap_inter && has_scotch())
+    return scotch_groups(problem, costs, random(problem, options.seed));
+  const std::vector<std::int32_t> slots = choices_of_hosts(problem, costs, 1).front();
+  if (options.method == Method::scotch) return scotch(problem, costs, slots);
+  const EvenHosts even(problem);
+  const auto groups = scotch(even.problem, HostCosts(even.problem), slots);
+  if (!groups) return std::nullopt;
+  return shuffle_groups(problem, *groups, options.seed);
+}
+
+Placement by_scotch(const Problem& problem, const MapOptions& options) {
+  auto found = tried_by_scotch(problem, options);
   if (!found)
     throw std::invalid_argument(has_scotch()
                                     ? "Scotch can't map this: the ranks exchange no messages, or "
                                       "its library refuses"
                                     : "this build has no Scotch: install libscotch-dev and build "
                                       "again, or use another method");
-  return *found;
+  return std::move(*found);
 }
 
 /// Places by any method.
